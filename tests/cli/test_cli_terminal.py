@@ -138,7 +138,7 @@ class TestDiagram:
     def test_calibrated_bins_hold_their_report(self):
         table = cal.reliability([0, 1] * 100, [0.5] * 200, bins=1)
         lines = self.lines(table)
-        assert lines[1 + HEIGHT // 2][5 + WIDTH // 2] == FANCY.held
+        assert lines[1 + HEIGHT // 2][5 + WIDTH // 2] == FANCY.inside
         assert not any(FANCY.missed in line for line in lines[1 : HEIGHT + 1])
 
     def test_the_diagonal_goes_from_corner_to_corner(self):

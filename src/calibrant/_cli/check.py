@@ -279,9 +279,9 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
 
 
 def _sums_suffice(options: argparse.Namespace) -> bool:
-    """Whether sums of the rows may give the intervals of all limits, as far as options tell.
+    """Whether the options allow intervals from sums of the rows.
 
-    `rows_needed` is set where they did not.
+    `rows_needed` is set once sums have turned out not to be enough.
     """
     limits = _limit_arguments(options)
     if getattr(options.bins, "names", None):  # cells
@@ -295,8 +295,8 @@ def _sums_suffice(options: argparse.Namespace) -> bool:
 def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     """Check files by intervals from sums that are made as they are read, in little memory.
 
-    Return the result, and messages on what was inferred about the files. Raises NeedsRows where the
-    sums do not tell.
+    Return the result, and messages on what was inferred about the files. Raises NeedsRows if a
+    limit has no interval from sums.
     """
     from calibrant._api.check_sums import check_sums
     from calibrant._api.evaluate_samples import Options

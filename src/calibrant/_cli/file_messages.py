@@ -20,9 +20,10 @@ def by_file(messages: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
 
 
 def short_lines(messages: Iterable[str], files: int = 0) -> list[str]:
-    """Messages as the first lines of an output: what holds for all of so many `files` once.
+    """Messages as the first lines of an output; one that all files have stands there once.
 
-    What is said of one file and without a name too is not said again.
+    `files` is the number of files. A message on one file is dropped if it also stands without the
+    name of a file.
     """
     messages = list(messages)
     holders: dict[str, set[str]] = {}

@@ -355,9 +355,9 @@ def _other_tools(rows: Rows, options: argparse.Namespace) -> Conventions | None:
 
 
 def _sums_make_a_page(options: argparse.Namespace) -> bool:
-    """Whether sums of the rows may make a page, as far as options tell.
+    """Whether the options allow a page from sums of the rows.
 
-    `rows_needed` is set where they did not.
+    `rows_needed` is set once sums have turned out not to be enough.
     """
     of_rows = ("segments", "groups", "item", "annotator", "weight", "votes", "counts", "clinical")
     return not any(getattr(options, name, None) for name in (*of_rows, "rows_needed"))
@@ -366,7 +366,7 @@ def _sums_make_a_page(options: argparse.Namespace) -> bool:
 def _write_page_of_sums(options: argparse.Namespace) -> Evaluation:
     """Write the page of files that are too large for memory, and return its evaluation.
 
-    Raises NeedsRows where sums do not tell what a page says.
+    Raises NeedsRows if sums are not enough for the page.
     """
     from calibrant._api.report.summed import report_of_files
 
@@ -530,8 +530,8 @@ def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation
 
 
 def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
-    """Evaluate files of any size: rows are summed as they are read, with intervals where sums tell
-    them.
+    """Evaluate files of any size: rows are summed as they are read. Measures whose interval follows
+    from sums have one.
 
     Options that need rows in memory are an error.
     """

@@ -31,11 +31,11 @@ from calibrant._engines.cells import BLOCKS, LABELS, MOST_GROUPS, Cells, PooledC
 from calibrant._inference.blocks import as_groups
 from calibrant._inference.pooled_rows import PooledRows
 
-# Groups of batches are merged whenever so many are pending.
+# The number of groups of batches from which on they are merged.
 PENDING = 1 << 20
 # The block of a cluster follows from its name, so it is the same in every part of the files.
 _NAMES_OF_BLOCKS = np.array([f"block {j:03}" for j in range(BLOCKS)])
-# A cell and a label have so many bits; and how each of a group's sums is added up.
+# The number of bits of a cell and a label in a key, and how each of a group's sums is added up.
 KEY_BITS = 32
 _REDUCTIONS: tuple[np.ufunc, ...] = (*[np.add] * 5, np.minimum, np.maximum)
 

@@ -100,8 +100,8 @@ class SliceSums:
         return self.slices.evaluate_slices(self.summaries())
 
 
-# Rows are told apart by their codes in one column after another; beyond so many, codes that no row
-# has are left out.
+# The most combinations of codes, column by column, that are numbered whether a row has them or not;
+# of more, only those that some row has.
 MOST_CODES = 1 << 20
 
 
@@ -234,7 +234,7 @@ class Tally:
     plan: Plan
     total: Accumulator
     slices: SliceSums | None = None
-    # The first row, which tells what all rows were taken for, and the file it is from.
+    # The first row, for the message on what all rows were taken for, and the file it is from.
     example: Samples | None = None
     file: File | None = None
     # Whether every prediction so far was 0 or 1, as labels are.

@@ -33,7 +33,8 @@ def sliced_table(
     """The table of all rows with that of each slice, which are named by the columns `by`.
 
     The other arguments are those of `windows_table`. Slices without a window in the span are left
-    out. A baseline is that of each slice: windows of it, or the same slice of another monitor.
+    out. Each slice is compared with its own baseline: its own windows, or the same slice of another
+    monitor.
     """
     fixed = baseline is not None and whole.baseline is not None and not _is_number(baseline)
     evidence = "e_change" if fixed else "e_value"
