@@ -160,7 +160,7 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
     columns = _model_columns(options.models, known)
     request = inputs.request_of(options, path)
     own = _label_columns(options, columns)
-    labels = dict.fromkeys(columns, request.y_true) if own is None else own
+    labels: Mapping[str, Any] = own or dict.fromkeys(columns, request.y_true)
     for name, typed in columns.items():
         check_different_columns(labels[name], typed)
     if own is None:
