@@ -414,7 +414,7 @@ def _evaluation(
         },
         rules=rule_names_from_cells(summary, truthful)
         if summary.approximate
-        else rule_names(total.rule, truthful),
+        else rule_names(summary.cells.rule, truthful),
         inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
         row_notes=(empty,) if rows.n_empty else (),
         measure_notes=notes,
