@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from calibrant._cli import inputs
 from calibrant._cli.check_config import with_config
-from calibrant._cli.file_messages import by_file, short_lines
+from calibrant._cli.file_messages import messages_by_file, short_lines
 from calibrant._cli.inputs import SUMMED_FROM
 from calibrant._cli.options import (
     READS_FILES,
@@ -271,7 +271,7 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         )
     messages, notes = rows.messages, result.notes
     if old is not None:
-        messages = (*messages, *by_file({"baseline": old.messages}))
+        messages = (*messages, *messages_by_file({"baseline": old.messages}))
         if about_baseline["ids"] is not None and options.id is None:
             notes = tuple(map(_reword_paired_note, notes))
     result = replace(result, n_missing=rows.n_missing, notes=notes)
@@ -476,7 +476,7 @@ def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]
         old = _evaluate_streamed(replace_options(options, files=[options.baseline], proba=proba))
         if shape_from_notes(old.inferred) != shape:
             raise InputError("the classes of the baseline differ from those of the checked rows")
-        messages = (*messages, *by_file({"baseline": old.inferred}))
+        messages = (*messages, *messages_by_file({"baseline": old.inferred}))
         before = {"before": old.values, "n_before": old.recipe["n"]}
     return check_values(result.values, limits, *_row_counts(result), **before), messages
 

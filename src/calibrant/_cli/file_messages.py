@@ -10,7 +10,7 @@ from calibrant.results._summary import input_lines
 _OF_FILE = "of a file"
 
 
-def by_file(messages: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def messages_by_file(messages: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     """The messages on files, given by the name of each file, with its name before each message."""
     return tuple(
         Note(f"{name}: {line}", _OF_FILE, file=name, line=line)

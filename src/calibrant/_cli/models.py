@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.baseline import needs_ids
 from calibrant._cli import inputs
-from calibrant._cli.file_messages import by_file
+from calibrant._cli.file_messages import messages_by_file
 from calibrant._cli.parsing import replace_options
 from calibrant._cli.same_rows import keep_complete_rows, match_by_id, match_by_position
 from calibrant._core.errors import InputError, nearest
@@ -356,7 +356,7 @@ def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Mo
     else:
         drop, own = _may_drop(options), options.own_labels
         read, more = match_by_id(read, options.id, drop=drop, own_labels=own)
-    messages = by_file({name: rows.messages for name, rows in read.items()})
+    messages = messages_by_file({name: rows.messages for name, rows in read.items()})
     return Models.from_matched_rows(read, messages, (*notes, *more), answered)
 
 

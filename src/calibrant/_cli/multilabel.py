@@ -38,15 +38,14 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print what was read, the mean and the worst label, and the table of labels."""
-        from calibrant._cli.tables import OF_DETAILS, Columns, print_summary, print_table, without
+        from calibrant._cli.tables import OF_DETAILS, choose_columns, print_summary, print_table
 
         print_summary(
             f"{inputs.format_files(options.files)}: {counted(result.n, 'row')}, "
             f"{counted(len(result.rows), 'label', '')}",
             result._messages(),
         )
-        columns: Columns = result.display_columns()
-        columns = columns if options.details else without(columns, OF_DETAILS)
+        columns = choose_columns(result.display_columns(), OF_DETAILS, details=options.details)
         columns = {name.removeprefix("n_"): values for name, values in columns.items()}
         print_table(columns, "Labels, worst first")
 
