@@ -84,7 +84,7 @@ def test_colours_and_a_diagram_on_a_terminal(arguments):
     printed = on_a_terminal([INSTALLED, *arguments], NO_COLOR="")
     assert COLOUR.search(printed)
     plain = CODES.sub("", printed)
-    assert "mean target" in plain and FANCY.missed in plain and "mean prediction" in plain
+    assert "mean target" in plain and FANCY.outside in plain and "mean prediction" in plain
     assert "Miscalibrated" in plain
 
 
@@ -92,13 +92,13 @@ def test_no_color_is_respected(arguments, main_prints):
     need("rich")
     printed = main_prints(arguments, NO_COLOR="1")
     assert not COLOUR.search(printed)
-    assert FANCY.missed in printed
+    assert FANCY.outside in printed
 
 
 def test_a_pipe_is_plain(arguments, main_prints):
     printed = main_prints(arguments, ends=os.pipe)
     assert "\x1b" not in printed
-    assert "o prediction, x target" in printed and FANCY.missed not in printed
+    assert "o prediction, x target" in printed and FANCY.outside not in printed
 
 
 def test_a_terminal_without_rich_or_wide_letters(arguments, main_prints, monkeypatch):
@@ -106,7 +106,7 @@ def test_a_terminal_without_rich_or_wide_letters(arguments, main_prints, monkeyp
     printed = main_prints(arguments, encoding="ascii")
     # What the line editor of the terminal itself may add is no colour of ours.
     assert not COLOUR.search(printed) and printed.isascii()
-    assert "mean target" in printed and f"{ASCII.missed} misses" in printed
+    assert "mean target" in printed and f"{ASCII.outside} misses" in printed
 
 
 def test_check_and_compare_on_a_terminal(tmp_path, main_prints):
@@ -130,16 +130,16 @@ class TestDiagram:
         lines = self.lines(table)
         picture = lines[1 : HEIGHT + 1]
         # The first bin predictions 0.25 and sees 1, the second predictions 0.75 and sees 0.
-        assert picture[0][5 + 15] == FANCY.missed
-        assert picture[-1][5 + 45] == FANCY.missed
+        assert picture[0][5 + 15] == FANCY.outside
+        assert picture[-1][5 + 45] == FANCY.outside
         assert picture[0].startswith("1.0") and picture[-1].startswith("0.0")
-        assert sum(line.count(FANCY.missed) for line in picture) == 2
+        assert sum(line.count(FANCY.outside) for line in picture) == 2
 
     def test_calibrated_bins_hold_their_report(self):
         table = cal.reliability([0, 1] * 100, [0.5] * 200, bins=1)
         lines = self.lines(table)
-        assert lines[1 + HEIGHT // 2][5 + WIDTH // 2] == FANCY.held
-        assert not any(FANCY.missed in line for line in lines[1 : HEIGHT + 1])
+        assert lines[1 + HEIGHT // 2][5 + WIDTH // 2] == FANCY.inside
+        assert not any(FANCY.outside in line for line in lines[1 : HEIGHT + 1])
 
     def test_the_diagonal_goes_from_corner_to_corner(self):
         lines = self.lines(cal.reliability([1], [0.01], bins=1))[1 : HEIGHT + 1]
@@ -167,7 +167,7 @@ class TestDiagram:
 
         out = Narrow()
         print_diagram(cal.reliability(OUTCOMES, REPORTS), level=0.95, file=out)
-        assert out.getvalue().isascii() and ASCII.missed in out.getvalue()
+        assert out.getvalue().isascii() and ASCII.outside in out.getvalue()
 
 
 class TestNamesFromFiles:

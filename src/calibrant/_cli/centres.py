@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from calibrant._cli import inputs
-from calibrant._cli.decide import check_picture
 from calibrant._cli.options import CLUSTERS, READS_FILES, add_columns, add_files
-from calibrant._cli.output import Outcome, check_writable, print_status
+from calibrant._cli.output import Outcome, check_picture, check_writable, print_status
 from calibrant._cli.parsing import Parser
 from calibrant._cli.terminal import print_wrapped, spinner
 from calibrant._core.errors import InputError
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print the title, the messages, the means over centres, and the centres' slopes."""
-        from calibrant._cli.of_files import short_lines
+        from calibrant._cli.file_messages import short_lines
         from calibrant._cli.tables import print_summary, print_table
 
         print_summary(found.title, (*found._messages(), *short_lines(rows.messages)))

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print whether the limit is certified, the certificate and the messages."""
-        from calibrant._cli.of_files import short_lines
+        from calibrant._cli.file_messages import short_lines
         from calibrant._cli.terminal import print_styled
 
         files = inputs.format_files(options.files)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO
 
 from calibrant._cli import inputs
 from calibrant._cli.check_config import with_config
+from calibrant._cli.file_messages import messages_by_file, short_lines
 from calibrant._cli.inputs import SUMMED_FROM
-from calibrant._cli.of_files import by_file, short_lines
 from calibrant._cli.options import (
     READS_FILES,
     add_bins,
@@ -269,7 +271,7 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         )
     messages, notes = rows.messages, result.notes
     if old is not None:
-        messages = (*messages, *by_file({"baseline": old.messages}))
+        messages = (*messages, *messages_by_file({"baseline": old.messages}))
         if about_baseline["ids"] is not None and options.id is None:
             notes = tuple(map(_reword_paired_note, notes))
     result = replace(result, n_missing=rows.n_missing, notes=notes)
@@ -277,9 +279,9 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
 
 
 def _sums_suffice(options: argparse.Namespace) -> bool:
-    """Whether sums of the rows may give the intervals of all limits, as far as options tell.
+    """Whether the options allow intervals from sums of the rows.
 
-    `rows_needed` is set where they did not.
+    `rows_needed` is set once sums have turned out not to be enough.
     """
     limits = _limit_arguments(options)
     if getattr(options.bins, "names", None):  # cells
@@ -293,8 +295,8 @@ def _sums_suffice(options: argparse.Namespace) -> bool:
 def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     """Check files by intervals from sums that are made as they are read, in little memory.
 
-    Return the result, and messages on what was inferred about the files. Raises NeedsRows where the
-    sums do not tell.
+    Return the result, and messages on what was inferred about the files. Raises NeedsRows if a
+    limit has no interval from sums.
     """
     from calibrant._api.check_sums import check_sums
     from calibrant._api.evaluate_samples import Options
@@ -303,32 +305,46 @@ def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]
     from calibrant._api.slices import has_sums_of_slices
     from calibrant._data.checks import shape_from_notes
     from calibrant._measures.catalogue import catalogue
-    from calibrant._measures.coefficients import COEFFICIENTS
     from calibrant._summaries.requirements import known_measures
     from calibrant.results._check import with_policy
 
     of_slices = limits_of_slices(options.tolerance, options.undecided_slices, options.by)
-    by_limit = [*_limit_arguments(options).values(), of_slices or {}]
-    every = dict.fromkeys(name for limits in by_limit for name in limits)
-    names = tuple(name for name in every if name not in COEFFICIENTS)
-    if options.by and len(names) < len(every):
+    given = _limit_arguments(options)
+    names, coefficients = _measures_and_coefficients(chain(*given.values(), of_slices or {}))
+    if options.by and coefficients:
         raise NeedsRows("coefficients of slices are fitted to rows")
     asked = known_measures(names)
     if options.by and not all(has_sums_of_slices(m) for m in catalogue() if m.name in asked):
         raise NeedsRows("slices have sums in bins and of losses")
     request = replace(inputs.request_of(options, options.files), by=options.by, others={})
-    given = Options(bins=options.bins, measures=names, groups=options.groups)
-    result, sums, slices = evaluate_request(request, given, fine=True)
+    evaluated = Options(bins=options.bins, measures=names, groups=options.groups)
+    result, sums, slices = evaluate_request(request, evaluated, fine=True)
     shape = shape_from_notes(result.inferred)
-    limits = limits_of(shape=shape, **_limit_arguments(options))
-    n, n_missing = result.recipe["n"], int(result.recipe.get("n_missing", 0))
     checked = check_sums(
-        sums, result.values, limits, n, n_missing,
-        level=options.level, seed=options.seed, slices=slices,
+        sums,
+        result.values,
+        limits_of(shape=shape, **given),
+        *_row_counts(result),
+        **inputs.options_by_name(options, "level", "seed"),
+        slices=slices,
         of_slices=None if of_slices is None else limits_of(shape, of_slices),
-    )  # fmt: skip
+    )
     checked = with_policy(checked, options.undecided_slices)
     return _with_columns_of_slices(checked, options), result.inferred
+
+
+def _measures_and_coefficients(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The measures among the names of limits, and the coefficients such as the slope, each once."""
+    from calibrant._measures.coefficients import COEFFICIENTS
+
+    every = list(dict.fromkeys(names))
+    coefficients = [name for name in every if name in COEFFICIENTS]
+    return [name for name in every if name not in coefficients], coefficients
+
+
+def _row_counts(result: Evaluation) -> tuple[int, int]:
+    """The numbers of rows that were evaluated and dropped."""
+    return result.recipe["n"], int(result.recipe.get("n_missing", 0))
 
 
 def _with_columns_of_slices(result: Check, options: argparse.Namespace) -> Check:
@@ -394,25 +410,21 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
     """
     from calibrant._api.check_sums import check_sums, check_values
     from calibrant._api.limits import limits_of
-    from calibrant._measures.coefficients import COEFFICIENTS
 
     check_no_rows_needed(by=options.by, groups=options.groups, baseline=options.baseline)
     _, total = load_sums(path)
     limits = limits_of(shape=total.shape, **_limit_arguments(options))
-    names = dict.fromkeys(each.what.name for each in limits)
-    fitted = [name for name in names if name in COEFFICIENTS]
-    if fitted and options.point:
-        raise InputError(f"{fitted[0]} always has an interval: leave out --point")
-    result = total.evaluate(measures=[name for name in names if name not in COEFFICIENTS])
-    n, n_missing = total.n_rows, total.n_missing
+    names, coefficients = _measures_and_coefficients(each.what.name for each in limits)
+    if coefficients and options.point:
+        raise InputError(f"{coefficients[0]} always has an interval: leave out --point")
+    result = total.evaluate(measures=names)
+    judged = result.values, limits, total.n_rows, total.n_missing
     if options.point:
-        checked = check_values(result.values, limits, n, n_missing)
+        checked = check_values(*judged)
     else:
+        chance = inputs.options_by_name(options, "level", "seed")
         try:
-            checked = check_sums(
-                total.pooled_sums(), result.values, limits, n, n_missing,
-                level=options.level, seed=options.seed,
-            )  # fmt: skip
+            checked = check_sums(total.pooled_sums(), *judged, **chance)
         except NeedsRows as error:
             raise InputError(f"{path}: {error}. --point checks the values alone") from None
     return checked, (f"{path} holds the sums of {counted(total.n_rows, 'row')}", *result.inferred)
@@ -464,11 +476,9 @@ def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]
         old = _evaluate_streamed(replace_options(options, files=[options.baseline], proba=proba))
         if shape_from_notes(old.inferred) != shape:
             raise InputError("the classes of the baseline differ from those of the checked rows")
-        messages = (*messages, *by_file({"baseline": old.inferred}))
+        messages = (*messages, *messages_by_file({"baseline": old.inferred}))
         before = {"before": old.values, "n_before": old.recipe["n"]}
-    n_missing = int(result.recipe.get("n_missing", 0))
-    checked = check_values(result.values, limits, result.recipe["n"], n_missing, **before)
-    return checked, messages
+    return check_values(result.values, limits, *_row_counts(result), **before), messages
 
 
 def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
@@ -477,16 +487,12 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
     Coefficients such as the slope need rows in memory, and are an error.
     """
     from calibrant._api.files.evaluate_file import evaluate_file
-    from calibrant._measures.coefficients import COEFFICIENTS
 
-    names = list(
-        dict.fromkeys(name for limits in _limit_arguments(options).values() for name in limits)
-    )
-    fitted = [name for name in names if name in COEFFICIENTS]
-    if fitted:
+    names, coefficients = _measures_and_coefficients(chain(*_limit_arguments(options).values()))
+    if coefficients:
         raise InputError(
-            f"{fitted[0]} needs the rows in memory, and these are more than {MOST_IN_MEMORY:,} "
-            "predictions: check a sample of the rows"
+            f"{coefficients[0]} needs the rows in memory, and these are more than "
+            f"{MOST_IN_MEMORY:,} predictions: check a sample of the rows"
         )
     return evaluate_file(**inputs.streamed_arguments(options), bins=options.bins, measures=names)
 

@@ -35,15 +35,16 @@ def with_config(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[
         where = f"{path}: {key}"
         if key == "files":
             texts = value if isinstance(value, list) else [value]
-            files = [_beside(path, _text(where, text)) for text in texts]
+            files = [_path_from_config(path, _as_text(where, text)) for text in texts]
             continue
-        action = _action(options, path, key)
+        action = _find_option(options, path, key)
         if action.metavar == LIMIT:
-            for name, limit in _table(where, value).items():
+            for name, limit in _checked_table(where, value).items():
                 if name not in dict(getattr(options, action.dest)):
-                    words += [f"--{key}", _checked(f"{where}.{name}", action, f"{name}={limit}")]
+                    text = _checked_text(f"{where}.{name}", action, f"{name}={limit}")
+                    words += [f"--{key}", text]
         elif f"--{key}" not in given:
-            words += _words(where, path, action, value)
+            words += _typed_words(where, path, action, value)
     parsed, _ = options.verb.parse_known_args([*words, *typed])
     parsed.files = parsed.files or files
     said = shlex.join([*words, *(files if parsed.files is files else ())])
@@ -63,13 +64,13 @@ def _entries(path: str) -> Iterator[tuple[str, Any]]:
         if key != "slices":
             yield key.replace("_", "-"), value
             continue
-        for own, given in _table(f"{path}: slices", value).items():
+        for own, given in _checked_table(f"{path}: slices", value).items():
             if own not in SLICES:
                 raise InputError(f"{path}: slices has no key {own!r}: {nearest(own, SLICES)}")
             yield SLICES[own], given
 
 
-def _action(options: argparse.Namespace, path: str, key: str) -> argparse.Action:
+def _find_option(options: argparse.Namespace, path: str, key: str) -> argparse.Action:
     """The option of `check` that a key names; an error if there is none."""
     known = {
         text.removeprefix("--"): action
@@ -83,7 +84,7 @@ def _action(options: argparse.Namespace, path: str, key: str) -> argparse.Action
     return action
 
 
-def _words(where: str, path: str, action: argparse.Action, value: Any) -> list[str]:
+def _typed_words(where: str, path: str, action: argparse.Action, value: Any) -> list[str]:
     """The words by which an option with this value is typed."""
     option = action.option_strings[-1]
     if action.nargs == 0:
@@ -91,15 +92,15 @@ def _words(where: str, path: str, action: argparse.Action, value: Any) -> list[s
             raise InputError(f"{where} must be true or false; got {value!r}")
         return [option] if value else []
     if isinstance(value, dict):
-        value = [f"{name}={_text(where, each)}" for name, each in value.items()]
-    texts = [_text(where, each) for each in (value if isinstance(value, list) else [value])]
+        value = [f"{name}={_as_text(where, each)}" for name, each in value.items()]
+    texts = [_as_text(where, each) for each in (value if isinstance(value, list) else [value])]
     text = ",".join(texts)
     if action.metavar == "FILE" or action.dest in ("baseline", "junit"):
-        text = _beside(path, text)
-    return [option, _checked(where, action, text)]
+        text = _path_from_config(path, text)
+    return [option, _checked_text(where, action, text)]
 
 
-def _checked(where: str, action: argparse.Action, text: str) -> str:
+def _checked_text(where: str, action: argparse.Action, text: str) -> str:
     """The text, unchanged, if the option takes it; else an error."""
     try:
         value = action.type(text) if callable(action.type) else text
@@ -110,7 +111,7 @@ def _checked(where: str, action: argparse.Action, text: str) -> str:
     return text
 
 
-def _table(where: str, value: Any) -> dict[str, Any]:
+def _checked_table(where: str, value: Any) -> dict[str, Any]:
     """The value, unchanged, if it is a table; else an error."""
     if not isinstance(value, dict):
         raise InputError(
@@ -119,13 +120,13 @@ def _table(where: str, value: Any) -> dict[str, Any]:
     return value
 
 
-def _text(where: str, value: Any) -> str:
+def _as_text(where: str, value: Any) -> str:
     """A text or number of the file as text; an error for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{where} must be a text or a number; got {value!r}")
     return str(value)
 
 
-def _beside(path: str, file: str) -> str:
+def _path_from_config(path: str, file: str) -> str:
     """The path of a file that the configuration names, from the folder of the configuration."""
     return os.path.join(os.path.dirname(path), os.path.expanduser(file))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.of_files import short_lines
+from calibrant._cli.file_messages import short_lines
 from calibrant._cli.options import (
     READS_FILES,
     add_bins,

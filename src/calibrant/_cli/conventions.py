@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print what was read, the table of tools, and why the tools that differ do so."""
-        from calibrant._cli.of_files import short_lines
+        from calibrant._cli.file_messages import short_lines
         from calibrant._cli.tables import print_table
 
         missing = missing_notes(rows.n_missing, rows.messages)

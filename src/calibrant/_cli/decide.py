@@ -14,10 +14,9 @@ from calibrant._cli.options import (
     add_columns,
     add_models,
 )
-from calibrant._cli.output import Outcome, check_writable, print_status
+from calibrant._cli.output import Outcome, check_picture, check_writable, print_status
 from calibrant._cli.parsing import Parser
 from calibrant._cli.terminal import spinner
-from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
@@ -29,7 +28,6 @@ DESCRIPTION = (
     f"each model with the same rows. {READS_FILES}"
 )
 MAPS = ("default", "isotonic", "platt", "none")
-PICTURES = (".png", ".svg", ".pdf")
 
 
 def add_options(parser: Parser) -> None:
@@ -118,8 +116,8 @@ def run(options: argparse.Namespace) -> Outcome:
         curve = decision_curve(rows.y_true, predictions, thresholds=options.thresholds, **own)
         drawn = curve
         if options.out is not None and options.thresholds is not None:
-            places = _fine_grid(options.thresholds)
-            drawn = decision_curve(rows.y_true, predictions, thresholds=places, **own)
+            fine = _fine_grid(options.thresholds)
+            drawn = decision_curve(rows.y_true, predictions, thresholds=fine, **own)
     losses = None if options.range is None else _range_losses(rows, predictions, options)
     if options.out is not None:
         drawn.plot(recalibrated=options.recalibration != "none").save(options.out)
@@ -127,7 +125,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print the title, the messages and the table of net benefits."""
-        from calibrant._cli.of_files import short_lines
+        from calibrant._cli.file_messages import short_lines
         from calibrant._cli.tables import print_summary, print_table
 
         read = short_lines(messages, len(predictions))
@@ -141,10 +139,10 @@ def run(options: argparse.Namespace) -> Outcome:
     return Outcome(lambda: {**curve.to_dict(), **more}, show)
 
 
-def _fine_grid(places: list[float]) -> list[float]:
+def _fine_grid(thresholds: list[float]) -> list[float]:
     """The thresholds of the figure: the ones asked for, and every 0.01 between them."""
-    between = (j / 100 for j in range(1, 100) if min(places) < j / 100 < max(places))
-    return [*places, *between]
+    between = (j / 100 for j in range(1, 100) if min(thresholds) < j / 100 < max(thresholds))
+    return [*thresholds, *between]
 
 
 def _range_losses(
@@ -201,18 +199,3 @@ def _read_predictions(
     name, path = next(iter(files.items()))
     rows = read_rows(inputs.request_of(options, [path]), at_most=10_000_000)
     return options, rows, {name: rows.y_proba}, tuple(rows.messages)
-
-
-def check_picture(out: str | None) -> None:
-    """Raise an error, before the work, if the picture cannot be drawn to the file `out`.
-
-    Its name must end in .png, .svg or .pdf, and matplotlib must be installed. None, no picture, is
-    fine.
-    """
-    if out is None:
-        return
-    from calibrant._core.optional import need
-
-    if not out.lower().endswith(PICTURES):
-        raise InputError(f"-o {out}: a picture ends in .png, .svg or .pdf")
-    need("matplotlib", "drawing a diagram")

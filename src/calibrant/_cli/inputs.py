@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli.parsing import replace_options
 from calibrant._core.errors import InputError
+from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
     from calibrant._data.readers.columns import ReadRequest
@@ -160,6 +161,16 @@ def samples_of(rows: Rows, *, from_logits: bool) -> Samples:
 def options_by_name(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Collect the options of these names, as arguments of the same names."""
     return {name: getattr(options, name) for name in names}
+
+
+def check_without(options: argparse.Namespace, names: str, other: str) -> None:
+    """Raise an error if an option is given that cannot be combined with the option `other`.
+
+    `names` are the options that cannot, with spaces between; `other` ends with why they cannot.
+    """
+    for name in names.split():
+        if getattr(options, name):
+            raise InputError(f"{name_of(name)} cannot be combined with {other}: leave it out")
 
 
 def row_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`calibrant merge`: saved states of many writers put together, and what they say."""
+"""`calibrant merge`: saved states of many writers merged into one, and its evaluation."""
 
 from __future__ import annotations
 

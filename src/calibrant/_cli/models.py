@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from calibrant._api.baseline import needs_ids
 from calibrant._cli import inputs
-from calibrant._cli.of_files import by_file
+from calibrant._cli.file_messages import messages_by_file
 from calibrant._cli.parsing import replace_options
-from calibrant._cli.same_rows import match_by_id, match_by_position
+from calibrant._cli.same_rows import keep_complete_rows, match_by_id, match_by_position
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.columns import (
     check_different_columns,
@@ -58,6 +58,7 @@ class Models:
         rows_by_model: Mapping[str, Rows],
         messages: tuple[str, ...],
         notes: tuple[str, ...],
+        answered: dict[str, float] | None,
         *,
         own_labels: bool = True,
     ) -> Models:
@@ -66,14 +67,14 @@ class Models:
         With `own_labels` each model keeps its labels; otherwise those of the first model count for
         all.
         """
+        labels = {name: rows.y_true for name, rows in rows_by_model.items()}
         return cls(
             first=next(iter(rows_by_model.values())),
             predictions={name: rows.y_proba for name, rows in rows_by_model.items()},
             messages=messages,
             notes=notes,
-            labels={name: rows.y_true for name, rows in rows_by_model.items()}
-            if own_labels
-            else None,
+            labels=labels if own_labels else None,
+            answered=answered,
         )
 
 
@@ -159,31 +160,27 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
     columns = _model_columns(options.models, known)
     request = inputs.request_of(options, path)
     own = _label_columns(options, columns)
+    labels: Mapping[str, Any] = own or dict.fromkeys(columns, request.y_true)
     for name, typed in columns.items():
-        check_different_columns(request.y_true if own is None else own[name], typed)
+        check_different_columns(labels[name], typed)
     if own is None:
         may_own = options.own_labels is not None
         check_label_is_shared(request.y_true, columns, known, can_have_own=may_own)
     else:
         check_labels_are_own(own, columns, known)
     read = {
-        name: read_rows(
-            replace(request, y_proba=typed, y_true=request.y_true if own is None else own[name])
-        )
+        name: read_rows(replace(request, y_proba=typed, y_true=labels[name]))
         for name, typed in columns.items()
     }
-    # A row without a prediction of one model is dropped for all.
-    common = next(iter(read.values())).positions
-    for rows in read.values():
-        common = np.intersect1d(common, rows.positions, assume_unique=True)
-    if not common.size:
+    kept = keep_complete_rows(read)
+    first, total = next(iter(kept.values())), next(iter(read.values()))
+    if not first.n:
         raise InputError(f"{path}: every row lacks the prediction of some model, so no row is left")
-    kept = {name: rows.take_positions(common) for name, rows in read.items()}
     messages = tuple(dict.fromkeys(line for rows in read.values() for line in rows.messages))
-    total = next(iter(read.values()))
-    notes = _dropped_note(total.n + total.n_missing - common.size)
-    models = Models.from_matched_rows(kept, messages, notes, own_labels=own is not None)
-    return replace(models, answered=_answered(read))
+    notes = _dropped_note(total.n + total.n_missing - first.n)
+    return Models.from_matched_rows(
+        kept, messages, notes, _answered(read), own_labels=own is not None
+    )
 
 
 def _answered(read: Mapping[str, Rows]) -> dict[str, float] | None:
@@ -247,8 +244,8 @@ def _read_long_table(options: argparse.Namespace) -> Models:
     read = {name: rows.take(np.flatnonzero(whose == name)) for name in names}
     kept, notes = match_by_id(read, options.id, drop=_may_drop(options), own_labels=True)
     notes = (*_dropped_note(rows.n_missing), *notes)
-    models = Models.from_matched_rows(kept, rows.messages, notes)
-    return replace(models, answered=_answered_in_table(options, request))
+    answered = _answered_in_table(options, request)
+    return Models.from_matched_rows(kept, rows.messages, notes, answered)
 
 
 def _may_drop(options: argparse.Namespace) -> bool:
@@ -359,8 +356,8 @@ def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Mo
     else:
         drop, own = _may_drop(options), options.own_labels
         read, more = match_by_id(read, options.id, drop=drop, own_labels=own)
-    messages = by_file({name: rows.messages for name, rows in read.items()})
-    return replace(Models.from_matched_rows(read, messages, (*notes, *more)), answered=answered)
+    messages = messages_by_file({name: rows.messages for name, rows in read.items()})
+    return Models.from_matched_rows(read, messages, (*notes, *more), answered)
 
 
 def _check_classes_named(rows_by_model: Mapping[str, Rows]) -> None:

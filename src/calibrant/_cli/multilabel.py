@@ -9,27 +9,14 @@ from calibrant._cli import inputs
 from calibrant._cli.output import Outcome
 from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, counted
-from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
     from calibrant.results._multilabel import Multilabel
 
 # Options of one problem, or of a page, which a table of labels cannot have.
 _WITHOUT = (
-    *("out", "by", "segments", "depth", "clinical", "recalibrate", "stream", "one_pass"),
-    *(
-        "votes",
-        "counts",
-        "item",
-        "annotator",
-        "answer",
-        "gold",
-        "confidence",
-        "refusals",
-        "task",
-        "skip",
-        "acc_norm",
-    ),
+    "out by segments depth clinical recalibrate stream one_pass votes counts item annotator answer "
+    "gold confidence refusals task skip acc_norm"
 )
 
 
@@ -37,12 +24,7 @@ def run(options: argparse.Namespace) -> Outcome:
     """Evaluate every label of the files by itself; print their mean, the worst, and a table."""
     from calibrant._data.columns import check_different_columns, check_paired
 
-    for name in _WITHOUT:
-        if getattr(options, name):
-            raise InputError(
-                f"{name_of(name)} cannot be combined with --multilabel, which evaluates every "
-                "label by itself: leave it out"
-            )
+    inputs.check_without(options, _WITHOUT, "--multilabel, which evaluates every label by itself")
     labels, predictions = options.label or [], options.proba or []
     if not labels or len(labels) != len(predictions):
         raise InputError(
@@ -56,15 +38,14 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print what was read, the mean and the worst label, and the table of labels."""
-        from calibrant._cli.tables import OF_DETAILS, Columns, print_summary, print_table, without
+        from calibrant._cli.tables import OF_DETAILS, choose_columns, print_summary, print_table
 
         print_summary(
             f"{inputs.format_files(options.files)}: {counted(result.n, 'row')}, "
             f"{counted(len(result.rows), 'label', '')}",
             result._messages(),
         )
-        columns: Columns = result.display_columns()
-        columns = columns if options.details else without(columns, OF_DETAILS)
+        columns = choose_columns(result.display_columns(), OF_DETAILS, details=options.details)
         columns = {name.removeprefix("n_"): values for name, values in columns.items()}
         print_table(columns, "Labels, worst first")
 

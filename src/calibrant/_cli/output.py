@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from calibrant._core.atomic_files import Version
 
 PAGE_ENDINGS = (".html", ".htm")
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,21 @@ def check_table(path: str | None) -> None:
     """Raise an error if the name of the table's file does not end in .tex or .md."""
     if path is not None and not path.lower().endswith((".tex", ".md")):
         raise InputError(f"{path}: a table is LaTeX or Markdown; name it .tex or .md")
+
+
+def check_picture(out: str | None) -> None:
+    """Raise an error, before the work, if the picture cannot be drawn to the file `out`.
+
+    Its name must end in .png, .svg or .pdf, and matplotlib must be installed. None, no picture, is
+    fine.
+    """
+    if out is None:
+        return
+    from calibrant._core.optional import need
+
+    if not out.lower().endswith(PICTURE_ENDINGS):
+        raise InputError(f"-o {out}: a picture ends in .png, .svg or .pdf")
+    need("matplotlib", "drawing a diagram")
 
 
 def write_table(path: str | None, result: Any, **layout: Any) -> None:

@@ -20,7 +20,12 @@ from calibrant._core.errors import InputError, NeedsRows, StateError
 from calibrant._core.map_names import METHODS
 from calibrant._core.progress import TaskProgress
 from calibrant._data.columns import classes_by_endings
-from calibrant._data.readers.columns import ReadRequest, choose_columns, has_usual
+from calibrant._data.readers.columns import (
+    ColumnMapping,
+    ReadRequest,
+    choose_columns,
+    has_usual,
+)
 from calibrant._data.readers.read_rows import Rows, TooLarge, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
@@ -111,7 +116,6 @@ def fit_map(
         votes=rows.votes,
         classes=rows.class_names,
     )
-    classes, spec = rows.chosen.classes, rows.chosen.y_proba
     summary = {
         "n": rows.n,
         "n_missing": rows.n_missing,
@@ -120,13 +124,16 @@ def fit_map(
     }
     if choice is not None:
         summary["choice"] = choice.to_dict()
-    return FittedMap(
-        scaler,
-        None if classes is None else tuple(map(str, classes)),
-        spec.names if classes is None and spec.stacked else None,
-        summary,
-        choice,
-    )
+    return FittedMap(scaler, *_classes_and_columns(rows.chosen), summary, choice)
+
+
+def _classes_and_columns(
+    chosen: ColumnMapping,
+) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """The names of the classes; or, where they have none, the prediction columns, if several."""
+    if chosen.classes is not None:
+        return tuple(map(str, chosen.classes)), None
+    return None, chosen.y_proba.names if chosen.y_proba.stacked else None
 
 
 def _new_map(kind: str, request: ReadRequest, bins: Any, priors: tuple[Any, Any]) -> Scaler:
@@ -177,7 +184,6 @@ def _fit_to_sums(request: ReadRequest, scaler: Scaler, bins: Any) -> FittedMap:
 
     before, after = (each.evaluate().values for each in rows.sum(measured, merged))
     names = [name for name in names if name in before and name in after]
-    classes, spec = rows.files.chosen.classes, rows.files.chosen.y_proba
     summary = {
         "n": rows.n_rows,
         "n_missing": rows.n_missing,
@@ -193,12 +199,7 @@ def _fit_to_sums(request: ReadRequest, scaler: Scaler, bins: Any) -> FittedMap:
             "recalibrated": [after[name] for name in names],
         },
     }
-    return FittedMap(
-        scaler,
-        None if classes is None else tuple(map(str, classes)),
-        spec.names if classes is None and spec.stacked else None,
-        summary,
-    )
+    return FittedMap(scaler, *_classes_and_columns(rows.files.chosen), summary)
 
 
 def _choose_map(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:

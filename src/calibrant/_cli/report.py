@@ -50,14 +50,14 @@ MOST_IN_MEMORY, MOST_FOR_PAGE = 10_000_000, 200_000_000
 MOST_LISTED, MOST_EVALUATED = 20, 60
 
 
-class _Beside(NamedTuple):
+class _Additions(NamedTuple):
     """What is printed beside an evaluation: the annotators' agreement, and other tools' numbers."""
 
     annotators: Annotators | None = None
     tools: Conventions | None = None
 
 
-_NOTHING = _Beside()
+_NO_ADDITIONS = _Additions()
 
 
 def add_options(parser: Parser) -> None:
@@ -173,25 +173,25 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
-    result, beside = (None, _NOTHING) if streamed else _evaluate_in_memory(options)
+    result, additions = (None, _NO_ADDITIONS) if streamed else _evaluate_in_memory(options)
     if result is None and options.out is not None:
         try:
             result = _write_page_of_sums(options)
         except NeedsRows:
             options = replace_options(options, rows_needed=True)
-            result, beside = _evaluate_in_memory(options)
+            result, additions = _evaluate_in_memory(options)
     if result is None:
         result = _evaluate_streamed(options)
     result = replace(result, inferred=(*result.inferred, *taken))
     title = f"{inputs.format_files(options.files)}: {counted(result.recipe['n'], 'row')}"
-    return _outcome(result, title, options, beside)
+    return _outcome(result, title, options, additions)
 
 
 def _outcome(
     result: Evaluation,
     title: str,
     options: argparse.Namespace,
-    beside: _Beside = _NOTHING,
+    additions: _Additions = _NO_ADDITIONS,
 ) -> Outcome:
     """Make the outcome of an evaluation, with what is printed beside it.
 
@@ -204,18 +204,17 @@ def _outcome(
     def show() -> None:
         """Print the evaluation, then the first MOST_LISTED annotators."""
         from calibrant._cli.tables import (
-            Columns,
+            choose_columns,
             print_evaluation,
             print_hint,
             print_table,
-            without,
         )
 
         named = options.measures is not None
         print_evaluation(result, title, named=named, details=options.details)
         if voters is not None:
-            columns: Columns = voters.display_columns()
-            columns = columns if options.details else without(columns, ("expected", "noise_95"))
+            of_details = ("expected", "noise_95")
+            columns = choose_columns(voters.display_columns(), of_details, details=options.details)
             listed = {name: values[:MOST_LISTED] for name, values in columns.items()}
             print_table(listed, voters.title)
         if tools is not None:
@@ -224,7 +223,7 @@ def _outcome(
         if not options.details:
             print_hint(result, named=named)
 
-    voters, tools = beside.annotators, beside.tools
+    voters, tools = additions.annotators, additions.tools
     more = {} if voters is None else {"annotators": voters.to_dict()}
     return Outcome(lambda: {**result.to_dict(), **more}, show)
 
@@ -316,7 +315,7 @@ def _report_state(path: str, options: argparse.Namespace) -> Outcome:
     return _outcome(result, f"{path}: sums of {counted(total.n_rows, 'row')}", options)
 
 
-def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, _Beside]:
+def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, _Additions]:
     """Evaluate rows in memory, with intervals, and write the page if -o names it.
 
     Return the evaluation and what is printed beside it. The evaluation is None if there are too
@@ -338,11 +337,11 @@ def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None,
                 "many for a page: give fewer "
                 "rows, or leave out -o"
             ) from None
-        return None, _NOTHING
+        return None, _NO_ADDITIONS
     voters = _annotators(rows, options)
     with spinner("intervals"):
         result = _write_page(rows, voters, options) if page else _evaluate_rows(rows, options)
-    return _with_file_info(result, rows, options), _Beside(voters, _other_tools(rows, options))
+    return _with_file_info(result, rows, options), _Additions(voters, _other_tools(rows, options))
 
 
 def _other_tools(rows: Rows, options: argparse.Namespace) -> Conventions | None:
@@ -355,9 +354,9 @@ def _other_tools(rows: Rows, options: argparse.Namespace) -> Conventions | None:
 
 
 def _sums_make_a_page(options: argparse.Namespace) -> bool:
-    """Whether sums of the rows may make a page, as far as options tell.
+    """Whether the options allow a page from sums of the rows.
 
-    `rows_needed` is set where they did not.
+    `rows_needed` is set once sums have turned out not to be enough.
     """
     of_rows = ("segments", "groups", "item", "annotator", "weight", "votes", "counts", "clinical")
     return not any(getattr(options, name, None) for name in (*of_rows, "rows_needed"))
@@ -366,7 +365,7 @@ def _sums_make_a_page(options: argparse.Namespace) -> bool:
 def _write_page_of_sums(options: argparse.Namespace) -> Evaluation:
     """Write the page of files that are too large for memory, and return its evaluation.
 
-    Raises NeedsRows where sums do not tell what a page says.
+    Raises NeedsRows if sums are not enough for the page.
     """
     from calibrant._api.report.summed import report_of_files
 
@@ -530,8 +529,8 @@ def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation
 
 
 def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
-    """Evaluate files of any size: rows are summed as they are read, with intervals where sums tell
-    them.
+    """Evaluate files of any size: rows are summed as they are read. Measures whose interval follows
+    from sums have one.
 
     Options that need rows in memory are an error.
     """

@@ -5,6 +5,7 @@ Labels are everyone's, or each model's own where a column says whether its own a
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -24,21 +25,28 @@ def match_by_position(
     """
     (first_name, first), *others = rows_by_model.items()
     total = first.n + first.n_missing
-    common = first.positions
     for name, rows in others:
         if rows.n + rows.n_missing != total:
             raise InputError(
                 f"{first_name} has {total:,} rows, {name} has {rows.n + rows.n_missing:,}: they "
                 "must be the same rows. Match them by a column that names each row: --id COLUMN"
             )
-        common = np.intersect1d(common, rows.positions, assume_unique=True)
-    if not common.size:
+    kept = keep_complete_rows(rows_by_model)
+    if not kept[first_name].n:
         raise InputError("every row lacks a value for some model, so no row is left")
-    kept = {name: rows.take_positions(common) for name, rows in rows_by_model.items()}
     _check_same_rows(
         kept, "in the same order, or match them with --id COLUMN", own_labels=own_labels
     )
     return kept
+
+
+def keep_complete_rows(rows_by_model: dict[str, Rows]) -> dict[str, Rows]:
+    """The rows that every model has, matched by their positions in the files, by model."""
+    common = reduce(
+        partial(np.intersect1d, assume_unique=True),
+        [rows.positions for rows in rows_by_model.values()],
+    )
+    return {name: rows.take_positions(common) for name, rows in rows_by_model.items()}
 
 
 def match_by_id(

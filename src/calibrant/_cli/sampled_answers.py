@@ -9,33 +9,19 @@ from calibrant._cli import inputs
 from calibrant._cli.output import Outcome, check_page_options, check_writable, print_status
 from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError
-from calibrant._core.messages import name_of
 
 # Options that answers of several samples have no use for.
 _WITHOUT = (
-    *(
-        "table",
-        "by",
-        "groups",
-        "segments",
-        "depth",
-        "clinical",
-        "recalibrate",
-        "stream",
-        "one_pass",
-    ),
-    *("label", "weight", "votes", "counts", "item", "annotator", "words", "measures", "classes"),
+    "table by groups segments depth clinical recalibrate stream one_pass label weight votes counts "
+    "item annotator words measures classes"
 )
 
 
 def run(options: argparse.Namespace) -> Outcome:
     """Evaluate self-consistency and stated confidences; print a line for each."""
-    for name in _WITHOUT:
-        if getattr(options, name):
-            raise InputError(
-                f"{name_of(name)} cannot be combined with --question, for which rows are several "
-                "answers to a question: leave it out"
-            )
+    inputs.check_without(
+        options, _WITHOUT, "--question, for which rows are several answers to a question"
+    )
     if options.answer is None or (options.correct is None) == (options.gold is None):
         raise InputError(
             "--question needs --answer, the column of answers, and either --correct, whether each "

@@ -220,7 +220,7 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
 def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
     """Print the map, why it was chosen, and the measures before and after."""
     from calibrant._api.evaluate_samples import missing_notes
-    from calibrant._cli.of_files import short_lines
+    from calibrant._cli.file_messages import short_lines
     from calibrant._cli.tables import print_summary, print_table
 
     choice = fitted_map.choice

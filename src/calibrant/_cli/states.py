@@ -1,4 +1,4 @@
-"""Saved states of streams: how they are loaded, and where they stand in place of rows."""
+"""Saved states of streams: which of the given files is one, and how it is loaded."""
 
 from __future__ import annotations
 

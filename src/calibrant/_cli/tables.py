@@ -86,8 +86,8 @@ def print_evaluation(
     if evaluation.slices is not None:
         print_slices(evaluation.slices, details=details)
     if evaluation.segments is not None:
-        columns: Columns = evaluation.segments.display_columns()
-        columns = columns if details else without(columns, _OF_SEARCHES)
+        found = evaluation.segments.display_columns()
+        columns = choose_columns(found, _OF_SEARCHES, details=details)
         print_table(columns, evaluation.segments.title)
         print_styled(f"  {evaluation.segments.sentence}", hanging="  ")
     if details and evaluation.classes is not None:
@@ -110,37 +110,33 @@ def print_hint(evaluation: Evaluation, *, named: bool = False) -> None:
 def print_slices(slices: Slices, *, title: str = "", details: bool = False) -> None:
     """Print the worst slices, or with `details` all of them with all of their columns."""
     title = title or f"Slices by {slices.by}, worst first"
-    columns: Columns = slices.display_columns()
-    if not details:
-        columns = without(columns, OF_DETAILS)
-        if len(slices) > MOST_SLICES:
-            columns = {name: values[:MOST_SLICES] for name, values in columns.items()}
-            title += f" ({MOST_SLICES} of {len(slices)})"
+    columns = choose_columns(slices.display_columns(), OF_DETAILS, details=details)
+    if not details and len(slices) > MOST_SLICES:
+        columns = {name: values[:MOST_SLICES] for name, values in columns.items()}
+        title += f" ({MOST_SLICES} of {len(slices)})"
     print_table(columns, title)
 
 
 def print_windows(windows: Windows, title: str, *, details: bool = False) -> None:
     """Print the notes and the last windows; with `details` all windows, with all columns."""
     print_summary(title, windows.notes)
-    columns: Columns = windows.display_columns()
+    columns = choose_columns(windows.display_columns(), OF_DETAILS, details=details)
     title = windows.title
     n = len(columns["start"])
-    if not details:
-        columns = without(columns, OF_DETAILS)
-        if n > MOST_WINDOWS:
-            columns = {name: values[-MOST_WINDOWS:] for name, values in columns.items()}
-            title += f", the last {MOST_WINDOWS} of {n}"
+    if not details and n > MOST_WINDOWS:
+        columns = {name: values[-MOST_WINDOWS:] for name, values in columns.items()}
+        title += f", the last {MOST_WINDOWS} of {n}"
     print_table(columns, title)
     if windows.slices is not None:
-        own = windows.slices.display_columns()
-        print_table(own if details else without(own, OF_DETAILS), windows.slices.title)
+        own = choose_columns(windows.slices.display_columns(), OF_DETAILS, details=details)
+        print_table(own, windows.slices.title)
         if windows.slices.notes:
             print_summary("", windows.slices.notes)
 
 
-def without(columns: Columns, names: Iterable[str]) -> dict[str, Sequence[Any]]:
-    """The columns but those of these names."""
-    return {name: values for name, values in columns.items() if name not in names}
+def choose_columns(columns: Columns, of_details: Sequence[str], *, details: bool) -> Columns:
+    """The columns to print: those named in `of_details` only with `details`."""
+    return {name: values for name, values in columns.items() if details or name not in of_details}
 
 
 def print_reliability(evaluation: Evaluation) -> None:

@@ -23,20 +23,21 @@ MOST_COLUMNS, FEWEST_COLUMNS = 100, 40
 # Letters are about twice as high as wide, so this is a square.
 WIDTH, HEIGHT = 61, 25
 PLAIN, WARNING, GOOD, BAD, FAINT = "", "yellow", "green", "red", "dim"
-Span = tuple[str, str]
+# A text and its style, as rich names it.
+Styled = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Signs:
     """The characters that a diagram is drawn with.
 
-    `held` marks a bin whose interval contains its mean prediction, `missed` one whose interval does
-    not. `limit` draws the intervals; `wall`, `floor`, `tick` and `corner` the axes. `heights` are
-    bars for the numbers of rows, from none to the most.
+    `inside` marks a bin whose interval contains its mean prediction, `outside` one whose interval
+    does not. `limit` draws the intervals; `wall`, `floor`, `tick` and `corner` the axes. `heights`
+    are bars for the numbers of rows, from none to the most.
     """
 
-    held: str
-    missed: str
+    inside: str
+    outside: str
     limit: str
     diagonal: str
     curve: str
@@ -117,14 +118,13 @@ def _signs(file: TextIO) -> Signs:
     return FANCY
 
 
-def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Span]]:
+def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Styled]]:
     """Draw the reliability diagram, mean target against mean prediction, in characters.
 
     It has a point and an interval at this level for each bin, the number of rows below, and the
-    isotonic curve if the rows are in memory. Returns lines of spans; a span is a text and a style
-    of rich.
+    isotonic curve if the rows are in memory. Returns lines of styled texts.
     """
-    cells: dict[tuple[int, int], Span] = {
+    cells: dict[tuple[int, int], Styled] = {
         (_line_from_top(x / (WIDTH - 1)), x): (signs.diagonal, FAINT) for x in range(WIDTH)
     }
     curve = table.curve(band=False)
@@ -138,12 +138,13 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
     for prediction, target, low, high in zip(*columns, strict=True):
         if prediction != prediction:  # NaN: an empty bin
             continue
-        held = low <= prediction <= high
-        x, style = _letter_column(prediction), GOOD if held else BAD
+        inside = low <= prediction <= high
+        x, style = _letter_column(prediction), GOOD if inside else BAD
         for y in range(_line_from_top(high), _line_from_top(low) + 1):
             cells[y, x] = (signs.limit, style)
-        cells[_line_from_top(target), x] = (signs.held if held else signs.missed, f"bold {style}")
-    lines: list[list[Span]] = [[("mean target", FAINT)]]
+        sign = signs.inside if inside else signs.outside
+        cells[_line_from_top(target), x] = (sign, f"bold {style}")
+    lines: list[list[Styled]] = [[("mean target", FAINT)]]
     for y in range(HEIGHT):
         mark = {0: "1.0", HEIGHT // 2: "0.5", HEIGHT - 1: "0.0"}.get(y)
         edge = f"{mark} {signs.tick}" if mark else f"    {signs.wall}"
@@ -154,9 +155,9 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
     lines.append([(f"    {axis} mean prediction", FAINT)])
     lines.append([("rows ", FAINT), (_draw_row_counts(bins, signs.heights), "cyan")])
     caption = f"{level:.0%} intervals of a bin's mean target"
-    held, missed = (f"{signs.held} holds", GOOD), (f"{signs.missed} misses", BAD)
+    inside, outside = (f"{signs.inside} holds", GOOD), (f"{signs.outside} misses", BAD)
     fitted = [] if curve is None else [(f"{signs.curve} isotonic curve; ", "cyan")]
-    marks = [held, (", ", FAINT), missed, (" its mean prediction", FAINT)]
+    marks = [inside, (", ", FAINT), outside, (" its mean prediction", FAINT)]
     lines.append([*fitted, (f"{caption}: ", FAINT), *marks])
     return lines
 

@@ -25,6 +25,7 @@ from calibrant._api.files.exact import FileSummary
 from calibrant._api.files.refinement import Refiner
 from calibrant._api.files.sums import Plan, Tally
 from calibrant._api.slices import SliceOfSums
+from calibrant._api.streaming.summed_stream import approximate_notes, rule_names_from_cells
 from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total, one_of
@@ -42,8 +43,8 @@ from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
 from calibrant._data.readers.written import written_as
 from calibrant._inference.budget import FULL_CLASSES
-from calibrant._inference.pooled_rows import PooledRows, PooledSums
-from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
+from calibrant._inference.pooled_rows import PooledSums
+from calibrant._measures.catalogue import Measure, Shape
 from calibrant._summaries.requirements import in_stream, known_measures
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
@@ -351,16 +352,6 @@ def _check_not_empty(tally: Tally, rows: FileRows) -> None:
         raise InputError(message("swapped", first=repr(first), second=repr(second)))
 
 
-def _pool_rows(
-    request: ReadRequest, summary: StreamSummary, options: Options, show: bool | None
-) -> PooledRows:
-    """The rows of the files pooled by cell, label and cluster, from one more reading."""
-    from calibrant._api.files.pooled import PoolPass
-
-    cells, soft = summary.cells, summary.findings.soft
-    return PoolPass(request, cells, summary.scalar, options.groups, not soft, show).rows()
-
-
 def _evaluation(
     tally: Tally,
     rows: FileRows,
@@ -421,7 +412,9 @@ def _evaluation(
                 "by": list(columns.by),
             },
         },
-        rules=_rule_names(summary, truthful),
+        rules=rule_names_from_cells(summary, truthful)
+        if summary.approximate
+        else rule_names(summary.cells.rule, truthful),
         inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
         row_notes=(empty,) if rows.n_empty else (),
         measure_notes=notes,
@@ -438,13 +431,20 @@ def _evaluation(
         slices = tally.slices.slices.infer_slices(pooled, options.tolerance, *draws)
     elif tally.slices is not None and not pooled:
         slices = tally.slices.evaluate_slices()
-    reliability = _reliability_of_all_rows(tally, summary)
+    # A lean pass sums no squares.
+    table = replace(summary.bins, has_squares=False) if plan.lean else summary.bins
+    reliability = ReliabilityTable(table, total.rule, Cuts(np.empty(0)), summary.scalar)
     result = assemble(
         summary, kept, reliability, provenance, tally.example, everything=names is None
     )
     sums = PooledSums(summary, rules, voted=tally.example.voted)
-    if plan.fine and not sums.voted and (options.groups is not None or summary.findings.soft):
-        sums = replace(sums, pooled=_pool_rows(request, summary, options, show))
+    if plan.fine and not sums.voted and (options.groups is not None or summary.soft):
+        # Imported when it is asked for: most files are read once.
+        from calibrant._api.files.pooled import PoolPass
+
+        hard = not summary.soft
+        pool = PoolPass(request, summary.cells, summary.scalar, options.groups, hard, show)
+        sums = replace(sums, pooled=pool.rows())
     if options.intervals != "none":
         # Imported when it is asked for: most calls do without inference.
         from calibrant._api.infer_from_sums import infer_from_sums
@@ -481,29 +481,5 @@ def _available_measures(
     if summary.n_columns > FULL_CLASSES and any(m.statistic == "full_bins" for m in kept):
         kept = tuple(measure for measure in kept if measure.statistic != "full_bins")
         notes.append(about_measures(LONG_FULL, ("lin_ce",)))
-    approximate = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
-    if approximate:
-        notes.append(f"approximate, from {summary.cells.m} cells: {', '.join(approximate)}")
+    notes += approximate_notes(kept, summary)
     return kept, (*equal_mass_note(kept, truthful), *notes)
-
-
-def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
-    """The bins behind each statistic or measure, in words, by its name (see `rule_names`).
-
-    In a single pass quantile bins and distinct predictions are approximated from fine cells.
-    """
-    fixed = summary.cells.rule
-    out = rule_names(fixed, truthful)
-    if not summary.approximate:
-        return out
-    cells = f"{summary.cells.m} cells"
-    approximate = f"{fixed.m} quantile bins from {cells}"
-    if not summary.own_bins:
-        out |= {"quantile_bins": approximate, "confidence_bins": approximate}
-    return out | {"levels": cells, **dict.fromkeys(equal_mass_names(), approximate)}
-
-
-def _reliability_of_all_rows(tally: Tally, summary: StreamSummary) -> ReliabilityTable:
-    """The reliability table of all rows, marked as without squares if the pass summed none."""
-    table = replace(summary.bins, has_squares=False) if tally.plan.lean else summary.bins
-    return ReliabilityTable(table, tally.total.rule, Cuts(np.empty(0)), summary.scalar)

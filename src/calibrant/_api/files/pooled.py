@@ -31,13 +31,13 @@ from calibrant._engines.cells import BLOCKS, LABELS, MOST_GROUPS, Cells, PooledC
 from calibrant._inference.blocks import as_groups
 from calibrant._inference.pooled_rows import PooledRows
 
-# Groups of batches are merged whenever so many are pending.
+# The number of groups of batches from which on they are merged.
 PENDING = 1 << 20
 # The block of a cluster follows from its name, so it is the same in every part of the files.
 _NAMES_OF_BLOCKS = np.array([f"block {j:03}" for j in range(BLOCKS)])
-# A cell and a label have so many bits; and how each of a group's sums is added up.
+# The number of bits of a cell and a label in a key, and how each of a group's sums is added up.
 KEY_BITS = 32
-_WAYS: tuple[np.ufunc, ...] = (*[np.add] * 5, np.minimum, np.maximum)
+_REDUCTIONS: tuple[np.ufunc, ...] = (*[np.add] * 5, np.minimum, np.maximum)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,15 +89,15 @@ class Pool:
         """Add rows to the groups that they belong to, in place. True in the mask, (n,), are those
         that have no group yet, which are not added.
         """
-        joint = _joint(cluster, key)
+        joint = _joint_key(cluster, key)
         # Places of ordered keys are found many times faster.
         order = np.argsort(joint)
-        known = _joint(self.cluster, self.key)
+        known = _joint_key(self.cluster, self.key)
         at = np.empty_like(order)
         at[order] = np.searchsorted(known, joint[order]).clip(max=known.size - 1)
         new: Mask = known[at] != joint
-        for way, total, values in zip(_WAYS, self.sums, sums, strict=True):
-            way.at(total, at[~new], values[~new])
+        for reduction, total, values in zip(_REDUCTIONS, self.sums, sums, strict=True):
+            reduction.at(total, at[~new], values[~new])
         return new
 
     def columns(self, *, hard: bool, clustered: bool) -> PooledColumns:
@@ -117,7 +117,7 @@ def blocks_of_names(names: NDArray[np.str_]) -> Index:
     return (mixed % np.uint32(BLOCKS)).astype(np.intp)
 
 
-def _joint(cluster: Index, key: Index) -> Index:
+def _joint_key(cluster: Index, key: Index) -> Index:
     """One number for each pair of a cluster and a key, in the order of pairs."""
     return (cluster << KEY_BITS) | key
 
@@ -126,18 +126,18 @@ def _summed(cluster: Index, key: Index, parts: Sequence[Array]) -> tuple[Index, 
     """Groups with equal cluster and key, each once, in order, with their sums added up. `parts` are
     the sums of parts of the groups, (7, groups) each.
     """
-    joint = _joint(cluster, key)
+    joint = _joint_key(cluster, key)
     # Several ordered runs, as pools are, are merged faster than two keys are sorted.
     order = np.argsort(joint, kind="stable")
     joint = joint[order]
     first = np.ones(joint.size, dtype=bool)
     first[1:] = joint[1:] != joint[:-1]
     starts = np.flatnonzero(first)
-    out = np.empty((len(_WAYS), starts.size))
+    out = np.empty((len(_REDUCTIONS), starts.size))
     # Row by row: a copy of all sums would take as much memory again.
-    for j, way in enumerate(_WAYS):
+    for j, reduction in enumerate(_REDUCTIONS):
         row = parts[0][j] if len(parts) == 1 else np.concatenate([part[j] for part in parts])
-        out[j] = way.reduceat(row[order], starts)
+        out[j] = reduction.reduceat(row[order], starts)
     return cluster[order[starts]], key[order[starts]], out
 
 

@@ -45,10 +45,10 @@ Column = Notion | int
 Key = tuple[Column, Hashable]
 LEVELS = "levels"
 
-# [0, 1] is cut into so many cells, which tell quickly which rows may lie in a span.
+# The number of cells of [0, 1] by which rows that cannot lie in a span are dropped quickly.
 N_CELLS = 1 << 14
-# About so many groups are kept: spans are cut into fewer parts, and groups of the same key are
-# merged, if there are more.
+# The most groups that are kept, about: of more, spans are cut into fewer parts, and groups of the
+# same key are merged.
 GROUPS = 1 << 16
 # The most distinct predictions that are kept, with one row of sums each.
 MOST_LEVELS = 1 << 17

@@ -50,58 +50,58 @@ class SliceSums:
     slices: SlicesOfSums
     arrays: SliceArrays
     columns: int
-    # The number of each slice in the arrays, and of rows.
-    slots: dict[Key, int] = field(default_factory=dict)
+    # The number of each slice, its place in the arrays; and how many rows each has.
+    numbers: dict[Key, int] = field(default_factory=dict)
     n_rows: list[int] = field(default_factory=list)
 
     def add(self, names: Sequence[Names], samples: Samples) -> None:
         """Add the rows of a batch to their slices; `names` has each row's value by column."""
         codes, key_of_code = codes_of(names)
         counts = np.bincount(codes)
-        slots = np.zeros(counts.size, dtype=np.int32)
+        number_of_code = np.zeros(counts.size, dtype=np.int32)
         for code in np.flatnonzero(counts).tolist():
-            slots[code] = slot = self._slot(key_of_code(code))
-            self.n_rows[slot] += int(counts[code])
-        self.arrays.add(samples, slots.take(codes), len(self.slots))
+            number_of_code[code] = number = self._number(key_of_code(code))
+            self.n_rows[number] += int(counts[code])
+        self.arrays.add(samples, number_of_code.take(codes), len(self.numbers))
 
     def merge(self, other: SliceSums) -> None:
         """Add the sums of other rows, slice by slice."""
-        slots = np.array([self._slot(key) for key in other.slots], dtype=np.intp)
-        for slot, n in zip(slots.tolist(), other.n_rows, strict=True):
-            self.n_rows[slot] += n
-        self.arrays.merge(other.arrays, slots, len(self.slots))
+        numbers = np.array([self._number(key) for key in other.numbers], dtype=np.intp)
+        for number, n in zip(numbers.tolist(), other.n_rows, strict=True):
+            self.n_rows[number] += n
+        self.arrays.merge(other.arrays, numbers, len(self.numbers))
 
-    def _slot(self, key: Key) -> int:
+    def _number(self, key: Key) -> int:
         """The number of a slice, a new one if it is new; an InputError if slices are too many."""
-        if key not in self.slots:
-            if len(self.slots) == MOST_SLICES:
+        if key not in self.numbers:
+            if len(self.numbers) == MOST_SLICES:
                 by = setting("by", ", ".join(self.slices.by))
                 raise InputError(
                     f"{by} has more than {MOST_SLICES:,} values: slice by a coarser column, such "
                     "as a day or a region"
                 )
-            self.slots[key] = len(self.slots)
+            self.numbers[key] = len(self.numbers)
             self.n_rows.append(0)
-        return self.slots[key]
+        return self.numbers[key]
 
     def summaries(self) -> Iterator[tuple[str, int, StreamSummary]]:
         """Yield the name, the number of rows and the sums of each slice, by name."""
-        by_name = {name: self.slots[key] for key, name in names_of(self.slots).items()}
-        for name, slot in sorted(by_name.items()):
-            sums = self.arrays.sums_of(slot)
+        by_name = {name: self.numbers[key] for key, name in names_of(self.numbers).items()}
+        for name, number in sorted(by_name.items()):
+            sums = self.arrays.sums_of(number)
             # Squares of labels that are 0 or 1 are these labels.
             of_z, of_squares = (sums["cells"][:, FIELDS.index(f)] for f in ("sum_wz", "sum_wz2"))
             found = Findings(soft=bool((of_z != of_squares).any()))
             summary = StreamSummary(self.arrays.cells, sums, self.columns, found)
-            yield name, self.n_rows[slot], summary
+            yield name, self.n_rows[number], summary
 
     def evaluate_slices(self) -> Slices:
         """The table of slices with their noise floors, the largest error first."""
         return self.slices.evaluate_slices(self.summaries())
 
 
-# Rows are told apart by their codes in one column after another; beyond so many, codes that no row
-# has are left out.
+# The most combinations of codes, column by column, that are numbered whether a row has them or not;
+# of more, only those that some row has.
 MOST_CODES = 1 << 20
 
 
@@ -234,7 +234,7 @@ class Tally:
     plan: Plan
     total: Accumulator
     slices: SliceSums | None = None
-    # The first row, which tells what all rows were taken for, and the file it is from.
+    # The first row, for the message on what all rows were taken for, and the file it is from.
     example: Samples | None = None
     file: File | None = None
     # Whether every prediction so far was 0 or 1, as labels are.

@@ -1,1 +1,1 @@
-"""What a page tells beyond an evaluation: bins in every number, recalibration, words."""
+"""What a page shows beside an evaluation: every number of bins, recalibration maps, words."""

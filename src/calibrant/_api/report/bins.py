@@ -62,7 +62,7 @@ def bin_views(
     truthful measures: they are shown in bins of its kind alone. Bars allow for clusters, `groups`.
     `whole` has each row's prediction, target and weight, and findings; None if yet to be computed.
     """
-    counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
+    counts = ViewCells.with_count(extra).counts
     kind = kind_and_count(truthful)[0]
     views = [_view(samples, notion, counts, "labels as given", kind, groups, level, whole)]
     if not views[0].tables["equal-width"][0].is_hard:

@@ -26,7 +26,7 @@ _BY_CLASS = ("vector", "isotonic")
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class MapChoice:
     """The recalibration maps to show, and which of them was chosen.
 
     `maps` has them by class name, the simplest first. `chosen` is a class name, None if none helps,
@@ -61,7 +61,7 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
 
 def try_maps(
     samples: Samples, groups: Index | None, names: tuple[str, ...] | None = None, seed: int = 0
-) -> Trial:
+) -> MapChoice:
     """The map that `recommend` chooses for these rows, and the maps to show beside it.
 
     If none could be chosen because of an error, the error is the reason given.
@@ -71,14 +71,14 @@ def try_maps(
     try:
         found = choose_map(samples, groups, maps=names, folds=folds, seed=seed)
     except CalibrantError as error:
-        return Trial(
+        return MapChoice(
             _unfitted_maps(samples, names or _maps_to_show(samples, ())), None, f"{error}.", {}
         )
     table = {UNCHANGED: UNCHANGED, **METHODS}
     scores = {table[row.map]: row.loss for row in found}
     chosen = METHODS[found.best] if found.helps else None
     shown = names or _maps_to_show(samples, tuple(row.map for row in found), found.best)
-    return Trial(
+    return MapChoice(
         _unfitted_maps(samples, shown),
         chosen,
         _reason_in_words(found.why, found.n),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.cross_fitting import check_two_classes
 from calibrant._api.curve_of_rows import reliability_table
-from calibrant._api.report.map_choice import Trial, on_simplex, try_maps
+from calibrant._api.report.map_choice import MapChoice, on_simplex, try_maps
 from calibrant._api.rows import take_clusters
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError, unnamed_text
@@ -99,22 +99,22 @@ def side_by_side(
         check_two_classes(training)
     except InputError as error:
         return SideBySide(absent=f"No map can be fitted to one half of the rows: {error}.")
-    trial = try_maps(samples, groups, names, seed)
+    choice = try_maps(samples, groups, names, seed)
     held_out = _HeldOut(
         samples.take(rest), rule, quantile, take_clusters(groups, rest), level, seed
     )
     maps, failed = [], []
-    for name, scaler in trial.maps.items():
+    for name, scaler in choice.maps.items():
         try:
-            maps.append(_fit_and_measure(scaler, training, held_out, trial, split))
+            maps.append(_fit_and_measure(scaler, training, held_out, choice, split))
         except CalibrantError as error:
             failed.append(f"{method_in_words(name)} could not be fitted: {str(error).rstrip('.')}.")
     if not maps:
         return SideBySide(absent="No map could be fitted. " + " ".join(failed))
-    failed += [f"{note[0].upper()}{note[1:]}." for note in trial.notes]
+    failed += [f"{note[0].upper()}{note[1:]}." for note in choice.notes]
     absent = None
-    if trial.chosen is None:
-        absent = f"No map was chosen. {trial.why}{_note_on_held_out(maps)}"
+    if choice.chosen is None:
+        absent = f"No map was chosen. {choice.why}{_note_on_held_out(maps)}"
     return SideBySide(tuple(maps), absent, " ".join(failed) or None)
 
 
@@ -130,7 +130,7 @@ def _note_on_held_out(maps: list[BeforeAfter]) -> str:
 
 
 def _fit_and_measure(
-    scaler: Scaler, training: Samples, held_out: _HeldOut, trial: Trial, split: str
+    scaler: Scaler, training: Samples, held_out: _HeldOut, choice: MapChoice, split: str
 ) -> BeforeAfter:
     """Fit a map to the `training` half, and measure it on the other half.
 
@@ -162,10 +162,10 @@ def _fit_and_measure(
         before=held_out.table,
         after=reliability_table(Summary(after), held_out.rule),
         notes=notes,
-        why=trial.why,
-        tried=trial.scores,
+        why=choice.why,
+        tried=choice.scores,
         outcome=_outcome_in_words(changes) + (REVERSES if reverses else ""),
-        chosen=name == trial.chosen,
+        chosen=name == choice.chosen,
         reverses=reverses,
     )
 

@@ -1,21 +1,23 @@
 """The page of files that are too large for memory.
 
 Every measure, its interval, the verdict, the slices and the tables of the diagram are of all rows,
-from their sums. Curves, maps, ranking and decisions are of rows that are drawn at random: more
-would change nothing that a reader sees.
+from their sums. Curves, maps, ranking and decisions are of rows that are drawn at random: with more
+rows, a reader would see no difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from calibrant._api.evaluate_samples import Options
 from calibrant._api.files.evaluate_file import evaluate_request
 from calibrant._api.files.exact import FileSummary
-from calibrant._api.files.sampled import sample_files
+from calibrant._api.files.refinement import Refiner
 from calibrant._api.report.bins import (
     NOT_OVER_CLASSES,
     ViewCells,
@@ -34,14 +36,18 @@ from calibrant._core.binning import Bins, LevelSets, Quantile, both_rules
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import NeedsRows
+from calibrant._core.typing import Array
 from calibrant._core.validation import N_RESAMPLES
+from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.columns import ReadRequest
-from calibrant._engines.arrays.passes import in_threads
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.passes import in_threads, scalar_sums
+from calibrant._engines.cells import Cells
 from calibrant._summaries.samples import Summary
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._report import Report, entry
 
-# About so many rows are drawn.
+# The number of rows that are drawn, about.
 DRAWN = 500_000
 NO_TOOLS = "Other tools need all rows in memory, and there are too many."
 
@@ -83,12 +89,12 @@ def report_of_files(
     fixed, quantile = both_rules(bins, lambda: evaluation.recipe["n"])
     notion, n = summary.scalar, evaluation.recipe["n"]
     view_cells = ViewCells.with_count(kind_and_count(fixed)[1])
-    found = sample_files(summary.refiner, notion, view_cells.cells, min(1.0, DRAWN / n), seed)
-    samples = found.samples
+    share = min(1.0, DRAWN / n)
+    samples, sums_by_cell = _draw_and_sum(summary.refiner, notion, view_cells.cells, share, seed)
     exact = summary.quantile_bins if isinstance(quantile, Quantile) else None
     levels = partial(Summary(samples).table, notion, LevelSets())
     work: tuple[Callable[[], Any], ...] = (
-        lambda: view_of_sums(found.sums, view_cells, samples, notion, level, quantile, exact),
+        lambda: view_of_sums(sums_by_cell, view_cells, samples, notion, level, quantile, exact),
         lambda: side_by_side(
             samples, fixed, quantile, groups=None, level=level, seed=seed, names=maps
         ),
@@ -161,3 +167,40 @@ def _histogram(table: BinTable) -> Histogram:
     events, weight = table.sum_wz[0], table.sum_w[0]
     edges = [j / PLACES for j in range(PLACES + 1)]
     return edges, events.tolist(), (weight - events).tolist()
+
+
+def _draw_and_sum(
+    refiner: Refiner, notion: Notion, cells: Cells, share: float, seed: int
+) -> tuple[Samples, Array]:
+    """Read the files once more: draw each row with the probability `share`, in the order of the
+    files, and sum all rows by cell.
+
+    What is drawn depends on the seed and on the position of rows in the files, not on threads.
+    """
+    numbers = {file: number for number, file in enumerate(refiner.rows.files)}
+
+    def work(batches: Iterator[Batch]) -> tuple[list[Samples], Array]:
+        """The drawn rows of some batches, and the sums of all of them."""
+        drawn, sums = [], Cells.empty(cells.m)
+        for batch in batches:
+            if not batch.n:
+                continue
+            samples, first = refiner.samples_of(batch), batch.chunk.location.first
+            with batch.explained(samples):
+                sums += scalar_sums(samples, notion, cells.cuts(samples.precision))[0]
+            rng = np.random.default_rng((seed, 18, numbers[batch.file], first))
+            wanted = rng.binomial(batch.n, share)
+            rows = rng.choice(batch.n, wanted, replace=False, shuffle=False)
+            drawn.append(samples.take(np.sort(rows)))
+        return drawn, sums
+
+    every: list[Samples] = []
+    total = Cells.empty(cells.m)
+    for drawn, sums in refiner.read_again(work):
+        every += drawn
+        total = total + sums
+    predictions, targets = (
+        np.concatenate([getattr(part, name) for part in every])
+        for name in ("predictions", "targets")
+    )
+    return replace(every[0], predictions=predictions, targets=targets), total

@@ -54,6 +54,7 @@ from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
 from calibrant._summaries.requirements import (
     holdings,
+    is_available,
     known_measures,
     needs_fine_cells,
 )
@@ -512,11 +513,32 @@ class Accumulator:
         InputError
             If nothing was added yet, if rows have weights, or if the sums do not have the measure.
         """
-        from calibrant._api.streaming.certified import certify_stream
+        from calibrant._api.certify import certifiable
+        from calibrant._inference.certificates import certificate
 
         now = self.copy()
-        return certify_stream(
-            now.pooled_sums(), now.shape, now.measures, measure, level, sigma, anytime
+        sums = now.pooled_sums()
+        chosen = certifiable(measure, now.shape)
+        summary = replace(sums.summary, own_bins=True, approximate=False)
+        if not is_available(chosen, now.measures, now.columns > 1):
+            raise InputError(
+                f"this stream has no sums for {chosen.name!r}: create it with measures='all', or "
+                "name this measure when you create it"
+            )
+        if not summary.has(chosen):
+            raise InputError(
+                f"{chosen.name!r} needs the predictions in order, which a stream does not keep: "
+                "certify arrays, or certify 'ece'"
+            )
+        return certificate(
+            chosen,
+            summary,
+            check_level(level),
+            summary.n_columns,
+            sigma=sigma,
+            anytime=anytime,
+            clusters=sums.clusters_lost,
+            bins=str(self.rule),
         )
 
     def pooled_sums(self) -> PooledSums:
@@ -566,20 +588,8 @@ class Accumulator:
         summary = self.summary(approximate=approximate)
         check_weight_total(summary.bins.total_weight[0], self.n_rows)
         self.warn_of_logits()
-        stream = SummedStream(
-            summary,
-            self._n_classes,
-            self.n_rows,
-            self.n_missing,
-            self.given,
-            self.rule,
-            own_bins=self.own_bins,
-            measures=self.measures,
-            classes=self.classes,
-            cells=self._cells.m,
-            soft=self._findings.soft,
-            shape=self.shape,
-        )
+        rows = self.n_rows, self.n_missing, self.given
+        stream = SummedStream(summary, *rows, self.measures, self.classes, self.shape)
         result = stream.evaluate(options.measures)
         if options.intervals == "none":
             return result

@@ -135,7 +135,7 @@ def describe_number(n: int) -> str:
 
 def sums_before(sums: WindowedSums, starts: list[int], n: int) -> list[Accumulator]:
     """The sums of the windows in `n` widths of time before each of `starts`."""
-    out, every = [], sorted(sums.windows)
+    out, every = [], sums.starts()
     for start in starts:
         before = sums.blank.copy()
         first = bisect_left(every, start - n * sums.every.us)
@@ -173,17 +173,17 @@ def evidence_of_change(
     reason = baseline.why_no_evidence(sums.grouped)
     if reason:
         return none, reason
-    places = [at for at in starts if baseline.stop is None or at >= baseline.stop]
-    streams = [sums.windows[at] for at in places]
+    judged = [at for at in starts if baseline.stop is None or at >= baseline.stop]
+    streams = [sums.windows[at] for at in judged]
     if baseline.stop is None and sums.earlier is not None:
-        streams, places = [sums.earlier.sums, *streams], [sums.earlier.start, *places]
+        streams, judged = [sums.earlier.sums, *streams], [sums.earlier.start, *judged]
     if not streams:
         return none, "no window begins after it"
     tables = [stream.summary().bins if stream.weight > 0 else None for stream in streams]
     if not sums.grouped and not all(table is None or counts_once(table) for table in tables):
         return none, "rows have weights other than 1"
-    origin = places[0] if baseline.stop is None else baseline.stop
-    order = [(at - origin) // sums.every.us + 1 for at in places]
+    origin = judged[0] if baseline.stop is None else baseline.stop
+    order = [(at - origin) // sums.every.us + 1 for at in judged]
     found = running_change(tables, order, baseline.table, grouped=sums.grouped, slices=slices)
-    kept = dict(zip(places, found, strict=True))
+    kept = dict(zip(judged, found, strict=True))
     return [kept.get(at, math.nan) for at in starts], ""

@@ -35,6 +35,9 @@ from calibrant._data.times import Times, microseconds, moment, single
 from calibrant._data.to_samples import to_samples, to_source
 from calibrant._engines.arrays.streams import StreamSums
 
+# The most windows of a lazy frame, each of which is a query of its own, and the most slices.
+MOST_WINDOWS = MOST_SLICES = 1000
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -95,9 +98,9 @@ def sum_by_window(
             return Batch([], samples.n_columns, n)
         return Batch([(windows[0][0], sums)], samples.n_columns)
     in_memory = to_samples(**given)
-    _check_one_time_each(us, in_memory.n + in_memory.n_missing)
-    positions = _positions_of_complete_rows(given) if in_memory.n_missing else None
     n = in_memory.n + in_memory.n_missing
+    _check_one_time_each(us, n)
+    positions = _positions_of_complete_rows(given) if in_memory.n_missing else None
     if not us.ndim:  # one time for all
         windows = [(start, slice(0, n)) for start, _ in windows]
     n_without_time = int(missing.sum()) if us.ndim else n * bool(missing)
@@ -353,11 +356,6 @@ def sum_lazy_slices(
             {**out.slices, str(label): batch.parts},
         )
     return out
-
-
-# The most windows of a lazy frame: each of them is a query of its own. And the most slices.
-MOST_WINDOWS = 1000
-MOST_SLICES = 1000
 
 
 def sum_lazy_frame_by_window(

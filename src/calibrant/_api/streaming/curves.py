@@ -48,7 +48,7 @@ def curve_of_sums(
             check_unweighted_outcomes(problem, None)
         blocks = blocks_of(problem.n, None, seed)
         given = (problem, blocks, summary.scalar, band, level, seed)
-        curve = isotonic_curve(*given, _extent(sums, problem.levels[0]))
+        curve = isotonic_curve(*given, _ends_of_cells(sums, problem.levels[0]))
     weight = curve.points["weight"] * (total["sum_w"] / float(problem.weights.sum()))
     points = {**curve.points, "weight": weight}
     return replace(curve, points=points, n=round(total["n"]))
@@ -59,7 +59,7 @@ def _totals(sums: PooledSums) -> dict[str, float]:
     return dict(zip(FIELDS, sums.summary.sums["cells"].sum(axis=0).tolist(), strict=True))
 
 
-def _extent(sums: PooledSums, means: Array) -> tuple[Array, Array]:
+def _ends_of_cells(sums: PooledSums, means: Array) -> tuple[Array, Array]:
     """The ends of the cells that have these mean predictions; the means themselves where all
     predictions of a cell are equal.
     """
@@ -94,7 +94,7 @@ def decisions_of_sums(
             f"has {sums.summary.n_columns} columns"
         )
     edges = _edges(sums)
-    places = _checked_places(sums, thresholds, edges)
+    chosen = _checked_thresholds(sums, thresholds, edges)
     rows = sums.rows
     samples, u = rows.samples, rows.samples.predictions
     # Of equal predictions at an edge the mean may be rounded to below it.
@@ -120,7 +120,7 @@ def decisions_of_sums(
         outcomes = Outcomes(outcomes.z[row], parts, None, parts)
         mapped = cross_fitted_predictions(name, u[row], outcomes, fold)
         judged = Judged(outcomes, {"model": own[row]}, {"model": mapped}, name, n)
-    return curve_of_judged([judged], ("model",), places, level)
+    return curve_of_judged([judged], ("model",), chosen, level)
 
 
 def _counts_once(outcomes: Outcomes) -> bool:
@@ -128,7 +128,9 @@ def _counts_once(outcomes: Outcomes) -> bool:
     return outcomes.w is None or np.array_equal(outcomes.w, outcomes.rows)
 
 
-def _checked_places(sums: PooledSums, thresholds: Iterable[float] | None, edges: Array) -> Array:
+def _checked_thresholds(
+    sums: PooledSums, thresholds: Iterable[float] | None, edges: Array
+) -> Array:
     """The thresholds, by default the edges of the stream's bins; an InputError for one that is no
     edge of cells.
     """
@@ -137,11 +139,11 @@ def _checked_places(sums: PooledSums, thresholds: Iterable[float] | None, edges:
         assert isinstance(rule, FixedRule)
         own = outer_edges(rule)
         return own[np.isin(own, edges) & (own > 0.0) & (own < 1.0)]
-    places = check_thresholds(thresholds)
-    known = np.isin(places, np.append(0.0, edges))
+    chosen = check_thresholds(thresholds)
+    known = np.isin(chosen, np.append(0.0, edges))
     if not known.all():
         raise InputError(
-            f"the threshold {places[~known][0]:g} is not an edge of the stream's cells: create the "
+            f"the threshold {chosen[~known][0]:g} is not an edge of the stream's cells: create the "
             "stream with bins=100 for the thresholds 0.01, 0.02, ... 0.99"
         )
-    return places
+    return chosen

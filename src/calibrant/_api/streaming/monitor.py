@@ -311,8 +311,8 @@ class Monitor:
         dict of datetime to Accumulator
             Copies of the sums by the start of their window.
         """
-        by_start = self._snapshot()[0].windows
-        return {moment(start): by_start[start].copy() for start in sorted(by_start)}
+        sums = self._snapshot()[0]
+        return {moment(start): sums.windows[start].copy() for start in sums.starts()}
 
     def slice_monitor(self, name: str) -> Monitor:
         """The monitor of one slice.
@@ -636,7 +636,7 @@ class Monitor:
     @property
     def n_rows(self) -> int:
         """Number of rows in all windows, and before."""
-        return sum(stream.n_rows for stream in self._snapshot()[0].streams())
+        return self._snapshot()[0].n_rows
 
     @property
     def n_missing(self) -> int:
@@ -644,7 +644,7 @@ class Monitor:
         return sum(stream.n_missing for stream in self._snapshot()[0].streams())
 
     def __repr__(self) -> str:
-        starts = sorted(self._snapshot()[0].windows)
+        starts = self._snapshot()[0].starts()
         if not starts:
             return f"Monitor(no rows yet, windows of {self.every}, {self.rule})"
         span = f"from {moment(starts[0]).isoformat()} to {moment(starts[-1]).isoformat()}"

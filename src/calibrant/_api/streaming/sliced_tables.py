@@ -33,11 +33,12 @@ def sliced_table(
     """The table of all rows with that of each slice, which are named by the columns `by`.
 
     The other arguments are those of `windows_table`. Slices without a window in the span are left
-    out. A baseline is that of each slice: windows of it, or the same slice of another monitor.
+    out. Each slice is compared with its own baseline: its own windows, or the same slice of another
+    monitor.
     """
     fixed = baseline is not None and whole.baseline is not None and not _is_number(baseline)
     evidence = "e_change" if fixed else "e_value"
-    names = [name for name in sorted(sums.slices) if _has_windows(sums.slices[name], span)]
+    names = [name for name in sorted(sums.slices) if sums.slices[name].starts(*span)]
     notes, tables = [], {}
     for name in names:
         own = _baseline_of(baseline, name) if fixed else baseline
@@ -86,15 +87,6 @@ def _is_number(baseline: Any) -> bool:
 def _or_0(value: float) -> float:
     """The value, and 0 for NaN."""
     return 0.0 if math.isnan(value) else value
-
-
-def _has_windows(sums: WindowedSums, span: Span) -> bool:
-    """Whether a window begins in the span."""
-    first, last = span
-    return any(
-        (first is None or first <= start) and (last is None or start < last)
-        for start in sums.windows
-    )
 
 
 def _baseline_of(baseline: Any, name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from calibrant._api.evaluate_samples import Provenance, assemble, choose_measures, rule_names
-from calibrant._core.binning import Cuts, FixedRule
+from calibrant._core.binning import Cuts, FixedRule, Rule
 from calibrant._core.errors import InputError
 from calibrant._core.messages import Note, setting, worded
 from calibrant._data.answers import ANSWERS
@@ -40,28 +40,43 @@ def alternatives(measure: Measure, rule: FixedRule, own_bins: bool, cells: int) 
     return out
 
 
+def approximate_notes(measures: Iterable[Measure], summary: StreamSummary) -> list[str]:
+    """A note that names the measures that are approximated from fine cells; [] if none is."""
+    names = [m.name for m in measures if summary.approximate and summary.is_from_cells(m)]
+    return [f"approximate, from {summary.cells.m} cells: {', '.join(names)}"] if names else []
+
+
+def rule_names_from_cells(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
+    """The bins behind each statistic or measure, in words, by its name (see `rule_names`).
+
+    Quantile bins and distinct predictions are approximated from the fine cells; `truthful` is the
+    rule of truthful measures.
+    """
+    rule, cells = summary.cells.rule, f"{summary.cells.m} cells"
+    quantile = f"{rule.m} quantile bins from {cells}"
+    own = str(rule) if summary.own_bins else quantile
+    return rule_names(rule, truthful) | {
+        "quantile_bins": own,
+        "confidence_bins": own,
+        **dict.fromkeys(equal_mass_names(), quantile),
+        "levels": cells,
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class SummedStream:
     """The sums of a stream of rows at one moment, and the options by which they were made.
 
-    `measures` names the measures that were to be summed, None for the usual ones. `own_bins` says
-    whether all measures use the bins of `rule`; otherwise truthful measures use quantile bins.
-    `cells` is the number of fine cells, each of which sums rows of nearly the same prediction.
-    `given` says whether predictions are logits (True), probabilities (False) or log-probabilities
-    (LOGPROBS). `soft` says whether any label was soft.
+    `measures` names the measures that were to be summed, None for the usual ones. `given` says
+    whether predictions are logits (True), probabilities (False) or log-probabilities (LOGPROBS).
     """
 
     summary: StreamSummary
-    columns: int
     n_rows: int
     n_missing: int
     given: Any
-    rule: FixedRule
-    own_bins: bool
     measures: tuple[str, ...] | None
     classes: Sequence[Any] | None
-    cells: int
-    soft: bool
     shape: Shape
 
     def evaluate(self, measures: Iterable[str] | None) -> Evaluation:
@@ -75,19 +90,23 @@ class SummedStream:
         chosen = choose_measures(made_for if measures is None else measures, self.shape)
         self._check_summed(chosen)
         summary = self.summary
+        rule, soft, columns = summary.cells.rule, summary.soft, summary.n_columns
         kept = tuple(measure for measure in chosen if summary.has(measure))
         everything = measures is None and self.measures is None
         if kept != chosen and not everything:
             self._raise_unavailable(next(measure for measure in chosen if measure not in kept))
-        rules = self._rule_names()
+        rules = rule_names_from_cells(summary, rule)
+        classes_note = []
+        if self.classes is not None:
+            classes_note.append(note_on_stream_labels(self.classes, columns > 1))
         provenance = Provenance(
             recipe={
                 "n": self.n_rows,
-                "n_classes": max(2, self.columns),
-                "bins": str(self.rule),
+                "n_classes": max(2, columns),
+                "bins": str(rule),
                 "truthful_bins": rules["quantile_bins"],
                 "from_logits": self.given is True,
-                "cells": self.cells,
+                "cells": summary.cells.m,
                 "approximate": summary.approximate,
                 "n_missing": self.n_missing,
             },
@@ -98,39 +117,34 @@ class SummedStream:
                     "shape",
                     multiclass=self.shape == "multiclass",
                 ),
-                "labels are soft (probabilities)" if self.soft else "labels are hard",
-                *self._classes_note(),
+                "labels are soft (probabilities)" if soft else "labels are hard",
+                *classes_note,
                 *([ANSWERS] if self.shape == "answers" else []),
-                *([TWO_COLUMNS] if self.columns == 2 else []),
+                *([TWO_COLUMNS] if columns == 2 else []),
             ),
             measure_notes=self._notes(chosen, kept),
         )
-        reliability = ReliabilityTable(summary.bins, self.rule, Cuts(np.empty(0)), summary.scalar)
+        reliability = ReliabilityTable(summary.bins, rule, Cuts(np.empty(0)), summary.scalar)
         result = assemble(summary, kept, reliability, provenance, None, everything=everything)
         absent = [each.name for each in chosen if each.notion == "distribution"]
-        if self.soft and absent and not summary.losses.has_distribution:
+        if soft and absent and not summary.losses.has_distribution:
             note = f"{', '.join(absent)}: not computed, because some updates had only hard labels"
             result = replace(result, notes=(*result.notes, note))
         return result
-
-    def _classes_note(self) -> tuple[str, ...]:
-        """A note on how labels are matched with class names; () if classes have none."""
-        if self.classes is None:
-            return ()
-        return (note_on_stream_labels(self.classes, self.columns > 1),)
 
     def _raise_unavailable(self, measure: Measure) -> NoReturn:
         """Raise an InputError that says why the stream cannot give a measure."""
         if measure.notion == "distribution":
             raise InputError(
                 f"the measure {measure.name!r} needs soft labels, but "
-                f"{'some' if self.soft else 'all'} of the updates had only hard labels: name it in "
-                "the measures of the Accumulator, which then sums it for these too"
+                f"{'some' if self.summary.soft else 'all'} of the updates had only hard labels: "
+                "name it in the measures of the Accumulator, which then sums it for these too"
             )
+        cells = self.summary.cells
         raise InputError(
             f"the measure {measure.name!r} needs the rows, which an Accumulator does not keep: use "
             "evaluate(y_true, y_proba)"
-            f"{alternatives(measure, self.rule, self.own_bins, self.cells)}"
+            f"{alternatives(measure, cells.rule, self.summary.own_bins, cells.m)}"
         )
 
     def _notes(self, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]) -> tuple[str, ...]:
@@ -139,15 +153,12 @@ class SummedStream:
         `chosen` are the measures to show, `kept` those of them that the stream can give. Dropped
         distances between distributions have a note elsewhere.
         """
-        notes, summary = [], self.summary
-        near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
-        if near:
-            notes.append(f"approximate, from {self.cells} cells: {', '.join(near)}")
+        notes, summary = approximate_notes(kept, self.summary), self.summary
         names = {m.name for m in kept}
         absent = [m for m in chosen if m.name not in names and m.notion != "distribution"]
         if absent:
-            some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in absent)
-            cells = f"; approximate=True takes some from {self.cells} cells" if some else ""
+            some = any(in_stream(m, own_bins=summary.own_bins, approximate=True) for m in absent)
+            cells = f"; approximate=True takes some from {summary.cells.m} cells" if some else ""
             cells = worded(python=cells, command="")  # the command has no such streams
             notes.append(
                 f"{', '.join(m.name for m in absent)}: not computed, because a stream does not "
@@ -158,7 +169,7 @@ class SummedStream:
     def _check_summed(self, chosen: Iterable[Measure]) -> None:
         """Raise an InputError for a measure whose sums this stream does not keep."""
         for measure in chosen:
-            if not is_available(measure, self.measures, self.columns > 1):
+            if not is_available(measure, self.measures, self.summary.n_columns > 1):
                 made_for = (
                     "the usual measures"
                     if self.measures is None
@@ -168,17 +179,3 @@ class SummedStream:
                     f"this stream has sums only for {made_for}, not for {measure.name!r}: name it "
                     f"with {setting('measures')} when you create the stream"
                 )
-
-    def _rule_names(self) -> dict[str, str]:
-        """The bins behind each statistic or measure, in words, by its name (see `rule_names`).
-
-        Quantile bins and distinct predictions are approximated from the fine cells.
-        """
-        quantile = f"{self.rule.m} quantile bins from {self.cells} cells"
-        own = str(self.rule) if self.own_bins else quantile
-        return rule_names(self.rule, self.rule) | {
-            "quantile_bins": own,
-            "confidence_bins": own,
-            **dict.fromkeys(equal_mass_names(), quantile),
-            "levels": f"{self.cells} cells",
-        }

@@ -7,7 +7,7 @@ rows alone: neither on their order, nor on the order in which monitors were merg
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class MergedWindows:
         return f"from {moment(self.start).isoformat()} to before {moment(self.stop).isoformat()}"
 
 
+@dataclass(eq=False)
 class WindowedSums:
     """The sums of each window, by its start in microseconds since 1970, and of `earlier` ones.
 
@@ -43,18 +44,15 @@ class WindowedSums:
     changed in place: a window that gets more rows gets a new one.
     """
 
-    def __init__(
-        self, blank: Accumulator, every: WindowWidth, keep: int | None, grouped: bool = False
-    ) -> None:
-        self.blank = blank
-        self.every = every
-        self.keep = keep
-        # Whether rows come in clusters: a row's weight is then one over the rows of its cluster.
-        self.grouped = grouped
-        self.windows: dict[int, Accumulator] = {}
-        self.earlier: MergedWindows | None = None
-        # The same of the rows of each slice, by its name; empty unless the monitor has slices.
-        self.slices: dict[str, WindowedSums] = {}
+    blank: Accumulator
+    every: WindowWidth
+    keep: int | None
+    # Whether rows come in clusters: a row's weight is then one over the rows of its cluster.
+    grouped: bool = False
+    windows: dict[int, Accumulator] = field(default_factory=dict)
+    earlier: MergedWindows | None = None
+    # The same of the rows of each slice, by its name; empty unless the monitor has slices.
+    slices: dict[str, WindowedSums] = field(default_factory=dict)
 
     @property
     def columns(self) -> int:
@@ -63,23 +61,29 @@ class WindowedSums:
 
     def copy(self) -> WindowedSums:
         """An independent copy: rows added to one do not change the other."""
-        out = self._empty()
-        out.windows, out.earlier = dict(self.windows), self.earlier
-        out.slices = {name: slice_.copy() for name, slice_ in self.slices.items()}
-        return out
-
-    def _empty(self) -> WindowedSums:
-        """Sums of the same recipe without rows."""
-        return WindowedSums(self.blank, self.every, self.keep, self.grouped)
+        slices = {name: own.copy() for name, own in self.slices.items()}
+        return replace(self, windows=dict(self.windows), slices=slices)
 
     def slice(self, name: str) -> WindowedSums:
         """The sums of a slice, which is begun if it is new."""
-        return self.slices.setdefault(name, self._empty())
+        empty = WindowedSums(self.blank, self.every, self.keep, self.grouped)
+        return self.slices.setdefault(name, empty)
+
+    def starts(self, first: int | None = None, stop: int | None = None) -> list[int]:
+        """The starts of the windows from `first` to before `stop`, in order; None is an open side.
+
+        Times are microseconds since 1970.
+        """
+        return sorted(
+            start
+            for start in self.windows
+            if (first is None or first <= start) and (stop is None or start < stop)
+        )
 
     def streams(self) -> list[Accumulator]:
-        """All accumulators: that of merged earlier windows, if any, then each window's."""
-        before = [] if self.earlier is None else [self.earlier.sums]
-        return [*before, *self.windows.values()]
+        """All accumulators: each window's in order of time, then that of merged earlier windows."""
+        last = [] if self.earlier is None else [self.earlier.sums]
+        return [*(self.windows[start] for start in self.starts()), *last]
 
     def add(self, parts: Iterable[tuple[int, StreamSums]], columns: int) -> None:
         """Add new sums to their windows.
@@ -136,9 +140,8 @@ class WindowedSums:
         out.counts_clusters = self.grouped
         if self.earlier is not None and _contains_merged(self.earlier, start, stop):
             out.merge(self.earlier.sums)
-        for at in sorted(self.windows):
-            if (start is None or start <= at) and (stop is None or at < stop):
-                out.merge(self.windows[at])
+        for at in self.starts(start, stop):
+            out.merge(self.windows[at])
         return out
 
     def packed(self) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -150,24 +153,20 @@ class WindowedSums:
         name of each with an index of its own.
         """
         index = self._index()
-        parts = [self, *(self.slices[name] for name in sorted(self.slices))]
-        if self.slices:
-            index["slices"] = [[name, self.slices[name]._index()] for name in sorted(self.slices)]
-        packed = [stream.packed() for part in parts for stream in part._in_order()]
+        slices = [(name, self.slices[name]) for name in sorted(self.slices)]
+        if slices:
+            index["slices"] = [[name, own._index()] for name, own in slices]
+        parts = [self, *(own for _, own in slices)]
+        packed = [stream.packed() for part in parts for stream in part.streams()]
         names = packed[0] if packed else {}
         return {name: np.stack([each[name] for each in packed]) for name in names}, index
-
-    def _in_order(self) -> list[Accumulator]:
-        """The accumulators in order of time, that of merged earlier windows last."""
-        last = [] if self.earlier is None else [self.earlier.sums]
-        return [*(self.windows[start] for start in sorted(self.windows)), *last]
 
     def _index(self) -> dict[str, Any]:
         """What the arrays of these windows are of, as plain data."""
         earlier, span = self.earlier, None
         if earlier is not None:
             span = [moment(earlier.start).isoformat(), moment(earlier.stop).isoformat()]
-        starts = [moment(start).isoformat() for start in sorted(self.windows)]
+        starts = [moment(start).isoformat() for start in self.starts()]
         return {"windows": starts, "earlier": span}
 
     def unpack(
@@ -183,10 +182,11 @@ class WindowedSums:
             if not isinstance(name, str) or name in self.slices:
                 raise ValueError(f"the slice {name!r:.50}")
             at = self.slice(name)._unpack_windows(recipe, arrays, own, at)
-        if self.slices and self._n_rows() != sum(s._n_rows() for s in self.slices.values()):
+        if self.slices and self.n_rows != sum(own.n_rows for own in self.slices.values()):
             raise ValueError("slices with other numbers of rows than all together")
 
-    def _n_rows(self) -> int:
+    @property
+    def n_rows(self) -> int:
         """The number of rows in all windows, and before."""
         return sum(stream.n_rows for stream in self.streams())
 

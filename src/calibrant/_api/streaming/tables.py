@@ -111,21 +111,21 @@ def _with_changes(
     if fixed is None:
         n = number_before(given)
         before = sums_before(sums, starts, n)
-        moved = [
+        compared = [
             with_change(window, stream, then.summary().bins, soft=then.soft)
             if then.n_rows
             else window
             for window, stream, then in zip(windows, streams, before, strict=True)
         ]
-        return moved, describe_number(n), ()
-    moved = [
+        return compared, describe_number(n), ()
+    compared = [
         window if fixed.is_own(start) else with_change(window, stream, fixed.table, soft=fixed.soft)
         for window, start, stream in zip(windows, starts, streams, strict=True)
     ]
     evidence, reason = evidence_of_change(sums, starts, fixed, slices=slices)
-    moved = [replace(window, e_change=e) for window, e in zip(moved, evidence, strict=True)]
+    compared = [replace(window, e_change=e) for window, e in zip(compared, evidence, strict=True)]
     notes = (f"no evidence of a change from the baseline (e_change): {reason}",) if reason else ()
-    return moved, fixed.described, notes
+    return compared, fixed.described, notes
 
 
 def _with_corrected_p_values(
@@ -199,9 +199,9 @@ def _window_starts(sums: WindowedSums, first: int | None, last: int | None) -> l
 
     Times are microseconds since 1970; None leaves a side open.
     """
-    starts = sorted(sums.windows)
-    inside = [s for s in starts if (first is None or first <= s) and (last is None or s < last)]
+    inside = sums.starts(first, last)
     if not inside:
+        starts = sums.starts()
         raise InputError(
             f"no window with rows begins in that span: the first begins at "
             f"{moment(starts[0]).isoformat()}, the last at {moment(starts[-1]).isoformat()}"

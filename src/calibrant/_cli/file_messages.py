@@ -1,4 +1,4 @@
-"""What was inferred about each of several files, once where it is alike in all of them."""
+"""Messages on what was inferred about several files, once where they are alike in all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calibrant.results._summary import input_lines
 _OF_FILE = "of a file"
 
 
-def by_file(messages: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def messages_by_file(messages: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     """The messages on files, given by the name of each file, with its name before each message."""
     return tuple(
         Note(f"{name}: {line}", _OF_FILE, file=name, line=line)
@@ -20,9 +20,10 @@ def by_file(messages: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
 
 
 def short_lines(messages: Iterable[str], files: int = 0) -> list[str]:
-    """Messages as the first lines of an output: what holds for all of so many `files` once.
+    """Messages as the first lines of an output; one that all files have stands there once.
 
-    What is said of one file and without a name too is not said again.
+    `files` is the number of files. A message on one file is dropped if it also stands without the
+    name of a file.
     """
     messages = list(messages)
     holders: dict[str, set[str]] = {}
