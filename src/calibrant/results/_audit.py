@@ -98,7 +98,6 @@ class Audit(TableOfRows[AuditVerdict]):
     (True, ['no'])
     """
 
-    _row_class = AuditVerdict
     _json_keys = "rows borne_out notes recipe"
     _json_types: ClassVar = {"borne_out": bool}
 

@@ -62,7 +62,7 @@ class Bound(Record):
     (0.025, 0.16)
     """
 
-    _json_keys: ClassVar[str] = "name low high title notion bins=rule exact"
+    _json_keys = "name low high title notion bins=rule exact"
 
     name: str
     low: float
@@ -239,7 +239,8 @@ class Bounds(WithPage, WithDiagram["ReliabilityDisplay"], Result):
       brier    0.0025  0.0300    yes  loss
     """
 
-    _json_keys: ClassVar[str] = "bounds reliability inferred notes recipe"
+    _json_keys = "bounds reliability inferred notes recipe"
+    _hidden = "title"
 
     bounds: tuple[Bound, ...]
     reliability: ReliabilityBounds
@@ -306,9 +307,6 @@ class Bounds(WithPage, WithDiagram["ReliabilityDisplay"], Result):
         own = ("name", "low", "high", "exact", "notion", "rule", "title")
         names = {"name": "measure", "rule": "bins"}
         return {names.get(each, each): [getattr(b, each) for b in self.bounds] for each in own}
-
-    def display_columns(self) -> dict[str, list[Any]]:
-        return {name: values for name, values in self.columns().items() if name != "title"}
 
     def _display(self, name: str | None) -> tuple[ReliabilityDisplay, dict[str, Any]]:
         """The reliability diagram: the bar of each bin on which its mean label lies."""

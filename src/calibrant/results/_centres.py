@@ -100,7 +100,6 @@ class Centres(TableOfRows[AcrossCentres]):
 
     _json_keys = "n level by table each curve"
     _table_key = "table"
-    _row_class = AcrossCentres
 
     rows: tuple[AcrossCentres, ...]
     each: Mapping[str, dict[str, list[Any]]]

@@ -450,7 +450,6 @@ class Check(TableOfRows[LimitCheck]):
     ('fail', 1, False)
     """
 
-    _row_class = LimitCheck
     _json_keys = "verdict code n n_missing level point undecided_slices notes limits=rows"
 
     rows: tuple[LimitCheck, ...]

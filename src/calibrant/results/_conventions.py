@@ -71,7 +71,6 @@ class Conventions(TableOfRows[Convention]):
     ('Calibrant', True)
     """
 
-    _row_class = Convention
     _json_keys = "bins notion tools note"
     _table_key = "tools"
 

@@ -136,6 +136,7 @@ class Evaluation(Result):
         "measures=estimates reliability classes inferred notes recipe verdict slices clinical "
         "segments"
     )
+    _hidden = "title"
 
     estimates: tuple[Estimate, ...]
     reliability: ReliabilityTable
@@ -404,16 +405,6 @@ class Evaluation(Result):
     def title(self) -> str:
         """The number of rows, in one line."""
         return f"Evaluation of {counted(self.recipe['n'], 'row')}"
-
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that are printed: without titles.
-
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        return {name: values for name, values in self.columns().items() if name != "title"}
 
     def to_text(self) -> str:
         """Give everything as text: every measure, the slices and the segments.

@@ -125,16 +125,9 @@ class ReliabilityCurve(WithDiagram["ReliabilityCurveDisplay"], Result):
         """
         return {name: values.tolist() for name, values in self.points.items()}
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give a few of the points, which is what is printed.
-
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        step = max(1, math.ceil(len(self.points["prediction"]) / _SHOWN))
-        return {name: values[::step] for name, values in self.columns().items()}
+    @property
+    def _printed_rows(self) -> slice:
+        return slice(None, None, max(1, math.ceil(len(self.points["prediction"]) / _SHOWN)))
 
     @property
     def called(self) -> str:

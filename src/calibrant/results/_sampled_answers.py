@@ -81,7 +81,6 @@ class SampledAnswers(WithPage, TableOfRows[SampledConfidence]):
     (1.0, 20)
     """
 
-    _row_class = SampledConfidence
     _json_keys = "n n_answers level confidences evaluations notes"
     _table_key = "confidences"
 
@@ -95,12 +94,6 @@ class SampledAnswers(WithPage, TableOfRows[SampledConfidence]):
     def __getitem__(self, name: str) -> SampledConfidence:
         """Give the line of this name; an error if there is none."""
         return self._row_named(name, f"there is no line {name!r} in the table", "confidence")
-
-    def _json_item(self, attribute: str) -> Any:
-        """The value of an attribute in JSON; that of `evaluations` is all of each of them."""
-        if attribute == "evaluations":
-            return {name: each._content() for name, each in self.evaluations.items()}
-        return super()._json_item(attribute)
 
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.sampled_page import sampled_page

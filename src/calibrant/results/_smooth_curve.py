@@ -269,16 +269,9 @@ class SmoothCurve(Result):
         scale = "predictions" if self.kind == "unit" else "logits"
         return f"{self.notion}, smoothed over {scale}, sigma {self.sigma:.4g}"
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give a few of the points, which is what is printed.
-
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        step = max(1, len(next(iter(self.points.values()))) // 16)
-        return {name: values[::step] for name, values in self.columns().items()}
+    @property
+    def _printed_rows(self) -> slice:
+        return slice(None, None, max(1, len(self.points["prediction"]) // 16))
 
     def __repr__(self) -> str:
         notes = "".join(f"\n  {note}" for note in self.notes)

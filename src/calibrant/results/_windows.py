@@ -112,7 +112,6 @@ class Windows(WithPage, TableOfRows[Window]):
     (2, 2)
     """
 
-    _row_class = Window
     _json_keys = "every measure baseline windows alarm change_alarm slices notes"
     _table_key = "windows"
     _json_types: ClassVar = dict.fromkeys(("alarm", "change_alarm"), datetime | None)
