@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, Size
-from calibrant.results._plots.captions import percent, shown_of
+from calibrant.results._plots.captions import shown_of
 from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.rows_of_dots import (
     bar_sign,
@@ -25,6 +25,7 @@ from calibrant.results._plots.rows_of_dots import (
 )
 from calibrant.results._plots.style import COLUMN
 from calibrant.results._plots.typing import NamedRowsData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,7 +113,7 @@ class AnnotatorsDisplay(Drawn):
                 dot_sign("significant", color),
                 ring_sign("not significant", color),
                 chance_sign("expected agreement"),
-                bar_sign(f"{100 * people.level:g}% interval", color),
+                bar_sign(f"{percent(people.level)} interval", color),
             ]
             legend_of_rows(axes, signs, legend, on_own_figure=ax is None)
         level = percent(people.level)

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
 from calibrant.results._plots.canvas import Drawn, Size, is_new_figure
-from calibrant.results._plots.captions import about_band, about_diagonal, percent
+from calibrant.results._plots.captions import about_band, about_diagonal
 from calibrant.results._plots.curves import ReliabilityCurveDisplay
 from calibrant.results._plots.diagram_parts import (
     CURVE,
@@ -21,6 +21,7 @@ from calibrant.results._plots.diagram_parts import (
 from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.style import COLOURS, COLUMN, INK
 from calibrant.results._plots.typing import ClinicalData, CurveData, ReliabilityData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

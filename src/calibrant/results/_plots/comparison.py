@@ -11,7 +11,7 @@ from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant._measures.catalogue import find
 from calibrant.results._plots.canvas import DrawnFromPredictions, Size
-from calibrant.results._plots.captions import percent, shown_of
+from calibrant.results._plots.captions import shown_of
 from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
@@ -29,6 +29,7 @@ from calibrant.results._plots.rows_of_dots import (
 )
 from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import ComparisonData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -230,7 +231,7 @@ class ComparisonDisplay(DrawnFromPredictions):
 
         `kind` is that of the diagram.
         """
-        level = f"{100 * self.comparison.level:g}%"
+        level = percent(self.comparison.level)
         words = {
             "values": ("estimate", f"{level} confidence interval"),
             "ranks": ("by the estimated differences", f"{level} confidence interval"),

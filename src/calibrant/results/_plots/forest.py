@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, Size, fill_band
-from calibrant.results._plots.captions import about_diagonal, percent
+from calibrant.results._plots.captions import about_diagonal
 from calibrant.results._plots.diagram_parts import draw_empty_diagram
 from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.rows_of_dots import (
@@ -20,6 +20,7 @@ from calibrant.results._plots.rows_of_dots import (
 )
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
 from calibrant.results._plots.typing import CentresData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +99,7 @@ class ForestDisplay(Drawn):
             if right is not None:
                 axes.axvline(right, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             axes.set_xlabel(f"{label} by centre (rows)")
-            level = f"{100 * self.centres.level:g}% interval"
+            level = f"{percent(self.centres.level)} interval"
             signs = [dot_sign("centre", None), bar_sign(level, None),
                      dot_sign("mean of centres", INK, marker="D"),
                      dot_sign("a new centre", GREY, marker="", linestyle="-")]  # fmt: skip
@@ -156,7 +157,7 @@ class CentreCurveDisplay(Drawn):
             The display, drawn.
         """
         check_legend(legend)
-        points, level = self.centres.curve, f"{100 * self.centres.level:g}%"
+        points, level = self.centres.curve, percent(self.centres.level)
         x = points["prediction"]
         if not x.size:
             raise InputError("there is no mean curve: fewer than three centres have a fitted curve")

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, Size
-from calibrant.results._plots.captions import percent, shown_of
+from calibrant.results._plots.captions import shown_of
 from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
@@ -29,6 +29,7 @@ from calibrant.results._plots.rows_of_dots import (
 )
 from calibrant.results._plots.style import COLUMN
 from calibrant.results._plots.typing import NamedRowsData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,7 +157,7 @@ class SlicesDisplay(Drawn):
         if self.noise_ is not None:
             signs += [ring_sign("not significant", color), chance_sign("noise floor (95%)")]
         if self.bars_ is not None:
-            signs.append(bar_sign(f"{100 * self.slices.level:g}% interval", color))
+            signs.append(bar_sign(f"{percent(self.slices.level)} interval", color))
         if self.samples_ is not None:
             signs.append(sample_sign(color))
         return signs
