@@ -313,7 +313,7 @@ class Bounds(WithPage, WithDiagram["ReliabilityDisplay"], Result):
         return self.reliability._display(name)
 
     def _page(self, name: str | None, source: Any) -> str:
-        from calibrant.results._pages.bounds_page import bounds_page
+        from calibrant.results._pages.small_pages import bounds_page
 
         return bounds_page(self, name or self.name, source or self.source)
 

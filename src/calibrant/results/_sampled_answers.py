@@ -96,7 +96,7 @@ class SampledAnswers(WithPage, TableOfRows[SampledConfidence]):
         return self._row_named(name, f"there is no line {name!r} in the table", "confidence")
 
     def _page(self, name: str | None, source: Any) -> str:
-        from calibrant.results._pages.sampled_page import sampled_page
+        from calibrant.results._pages.small_pages import sampled_page
 
         return sampled_page(self, name, source)
 
