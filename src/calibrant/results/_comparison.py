@@ -512,10 +512,9 @@ class Comparison(RankedPairs, WithPage, Result):
         >>> [each for each in text.split(". ") if each.startswith("By")]
         ['By Brier score, good is best: bad is significantly worse']
         """
-        from calibrant.results._methods import chosen_measures, methods_of_comparison
+        from calibrant.results._methods import methods_of_comparison
 
-        chosen = chosen_measures(measures, self.measures, self.shape)
-        return methods_of_comparison(self, chosen)
+        return methods_of_comparison(self, measures)
 
     def _paper_table(self, measures: Sequence[str] | None, **options: Any) -> PaperTable:
         """The table of predictors and measures that `to_latex` and `to_markdown` write.

@@ -295,11 +295,9 @@ class Evaluation(Result):
         >>> text.partition(" Computed")[0]
         'On 100 rows, the Brier score is 0.075.'
         """
-        from calibrant.results._methods import chosen_measures, methods_of_evaluation
+        from calibrant.results._methods import methods_of_evaluation
 
-        shape = shape_from_notes(self.inferred)
-        chosen = chosen_measures(measures, list(self.values), shape)
-        return methods_of_evaluation(self, chosen, shape)
+        return methods_of_evaluation(self, measures)
 
     @property
     def _sentence_names(self) -> dict[str, str]:
