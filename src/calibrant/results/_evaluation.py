@@ -254,21 +254,15 @@ class Evaluation(Result):
         \\end{tabular}
         <BLANKLINE>
         """
-        from calibrant.results._paper_tables import MeasureRow, latex_of_measures
+        from calibrant.results._paper_tables import latex_of_measures
 
         chosen = [self.estimate(name) for name in (self if measures is None else measures)]
         if not chosen:
             raise InputError("measures must name one measure or more")
-        called = {canonical(name): title for name, title in measures.items()} if isinstance(
-            measures, Mapping
-        ) else self._sentence_names  # fmt: skip
-        rows = [
-            MeasureRow(
-                called[e.name], e.higher_is_better, e.value, e.estimate,
-                getattr(e.interval, "low", math.nan), getattr(e.interval, "high", math.nan),
-            )
-            for e in chosen
-        ]  # fmt: skip
+        called = self._sentence_names
+        if isinstance(measures, Mapping):
+            called = {canonical(name): title for name, title in measures.items()}
+        rows = [(called[each.name], each) for each in chosen]
         level = self.recipe.get("level", 0.95)
         return latex_of_measures(rows, level, digits, caption=caption, label=label)
 

@@ -346,8 +346,10 @@ def _slice_table(comparison: ComparisonData) -> dict[str, Any] | None:
 
     def largest(item: tuple[str, dict[str, Any]]) -> float:
         """The largest value of a slice, bias-corrected where that is known."""
-        values = [row.values[measure] if row.estimate != row.estimate else row.estimate
-                  for row in item[1].values()]  # fmt: skip
+        values = [
+            row.values[measure] if math.isnan(row.estimate) else row.estimate
+            for row in item[1].values()
+        ]
         return max([value for value in values if value == value], default=-math.inf)
 
     return {
