@@ -12,8 +12,8 @@ import pytest
 import calibrant as cal
 from calibrant._core.lines import shortened_middle, wrapped
 from calibrant._core.messages import FOUND, Note, about_measures
-from calibrant.results._fitting import fitted_text
 from calibrant.results._summary import input_lines, summary_columns, summary_notes
+from calibrant.results._text_tables import fitted_text
 
 rng = np.random.default_rng(5)
 N = 800

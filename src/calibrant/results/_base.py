@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from calibrant._core.errors import InputError, nearest
 from calibrant.results._notebook import html_box, html_list, html_table
-from calibrant.results._rendering import as_frame, as_markdown, as_text, json_value
+from calibrant.results._rendering import as_frame, as_markdown, json_value
 from calibrant.results._schema import VERSION, json_schema, schema_id
+from calibrant.results._text_tables import as_text
 
 T = TypeVar("T")
 # The most rows of a table that are printed as text.

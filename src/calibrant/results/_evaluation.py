@@ -13,11 +13,11 @@ from calibrant._data.checks import shape_from_notes
 from calibrant._measures.catalogue import canonical, find
 from calibrant.results._base import Record, Result
 from calibrant.results._clinical import ClinicalSummary
-from calibrant.results._fitting import fitted_text
 from calibrant.results._notebook import html_box, html_details, html_list, html_table, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_text, percent, range_text
+from calibrant.results._rendering import percent, range_text
 from calibrant.results._summary import input_lines, main_estimates, summary_columns, summary_notes
+from calibrant.results._text_tables import as_text, fitted_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay

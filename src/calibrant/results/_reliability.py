@@ -19,9 +19,10 @@ from calibrant._measures.proportions import is_hard, mean_target_limits
 from calibrant.results._base import MOST_LINES, Result
 from calibrant.results._notebook import Drawing, html_box, html_list, html_table, side_by_side
 from calibrant.results._reliability_curve import ReliabilityCurve
-from calibrant.results._rendering import as_frame, as_text, json_value, percent
+from calibrant.results._rendering import as_frame, json_value, percent
 from calibrant.results._schema import COLUMNS
 from calibrant.results._sketch import reliability_sketch
+from calibrant.results._text_tables import as_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.classwise import ClasswiseDisplay

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from calibrant.results._base import MOST_LINES, TableOfRows, column
-from calibrant.results._fitting import fitted_text
 from calibrant.results._rendering import percent, range_text, shown
+from calibrant.results._text_tables import fitted_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.slices import SlicesDisplay

@@ -15,8 +15,9 @@ from calibrant._measures.smooth_rows import curve_limits
 from calibrant.results._base import Result
 from calibrant.results._notebook import html_box, html_list, html_table, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text
+from calibrant.results._rendering import as_frame
 from calibrant.results._sketch import curve_axes, curve_sketch
+from calibrant.results._text_tables import as_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.curves import SmoothReliabilityDisplay
