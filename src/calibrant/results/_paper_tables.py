@@ -342,7 +342,7 @@ def _tabular(
     for text in notes:
         lines.append(rf"\multicolumn{{{len(heads)}}}{{l}}{{\footnotesize {text}}} \\")
     lines.append(r"\end{tabular}")
-    return _as_float(lines, caption, label)
+    return _in_table_environment(lines, caption, label)
 
 
 def latex_of_texts(
@@ -363,7 +363,7 @@ def value_with_limits(value: float, low: float, high: float) -> str:
     return f"{value:.{digits}f}{limits}"
 
 
-def _as_float(lines: list[str], caption: str | None, label: str | None) -> str:
+def _in_table_environment(lines: list[str], caption: str | None, label: str | None) -> str:
     """The lines of a tabular as text; with a caption or a label inside a table environment."""
     if caption is None and label is None:
         return "\n".join(lines) + "\n"

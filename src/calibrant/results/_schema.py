@@ -72,9 +72,9 @@ def _schema_of(cls: Any, defs: dict[str, Any]) -> dict[str, Any]:
 
 def _type_of(cls: Any, key: str, attribute: str) -> Any:
     """The type of a key: as the class says, or the annotation of the attribute or property."""
-    said = getattr(cls, "_json_types", {})
-    if key in said:
-        return said[key]
+    given_types = getattr(cls, "_json_types", {})
+    if key in given_types:
+        return given_types[key]
     if attribute == getattr(cls, "_table_key", None):
         return COLUMNS
     if isinstance(given := getattr(cls, attribute, None), property):

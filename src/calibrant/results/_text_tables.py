@@ -15,22 +15,22 @@ from itertools import zip_longest
 from calibrant._core.lines import shortened_middle, wrapped
 from calibrant.results._rendering import Columns, shown_in
 
-# Texts are not made narrower than this.
-_FEWEST = 24
-_BETWEEN = 2
+# Texts are not made narrower than this, and so many spaces stand between two columns.
+_NARROWEST = 24
+_GAP = 2
 
 
 @dataclass
 class _Column:
     """A column as text: its name and its cells, each of one or more lines.
 
-    `numeric` says whether the cells are numbers, and `rows` whether they are the names of rows.
+    `numeric` says whether the cells are numbers, and `names_rows` whether they are names of the rows.
     """
 
     head: list[str]
     cells: list[list[str]]
     numeric: bool
-    rows: bool
+    names_rows: bool
 
     @property
     def width(self) -> int:
@@ -52,7 +52,7 @@ class _Column:
 
     def narrow(self, most: int) -> None:
         """Make texts at most so wide: names of rows are cut, others go on in the next line."""
-        if self.rows:
+        if self.names_rows:
             self.cells = [[shortened_middle(cell[0], most)] for cell in self.cells]
         else:
             self.cells = [wrapped(" ".join(cell), most) for cell in self.cells]
@@ -84,7 +84,7 @@ def fitted_text(columns: Columns, width: int, *, indent: str = "") -> str:
     if _width(given) > room:
         for column in given:
             column.fold_head()
-    if _width(given) > room and _fewest(given) <= room:
+    if _width(given) > room and _least_width(given) <= room:
         _narrow_texts(given, room)
     blocks = _blocks(given, room)
     for block in blocks:
@@ -107,13 +107,13 @@ def _text_columns(columns: Columns) -> list[_Column]:
 
 def _width(columns: Sequence[_Column]) -> int:
     """The width of columns side by side."""
-    return sum(column.width + _BETWEEN for column in columns) - _BETWEEN
+    return sum(column.width + _GAP for column in columns) - _GAP
 
 
-def _fewest(columns: Sequence[_Column]) -> int:
+def _least_width(columns: Sequence[_Column]) -> int:
     """The width of columns side by side whose texts are as narrow as they may be."""
-    most = [each.width if each.numeric else min(each.width, _FEWEST) for each in columns]
-    return sum(width + _BETWEEN for width in most) - _BETWEEN
+    most = [each.width if each.numeric else min(each.width, _NARROWEST) for each in columns]
+    return sum(width + _GAP for width in most) - _GAP
 
 
 def _narrow_texts(columns: Sequence[_Column], room: int) -> None:
@@ -122,9 +122,9 @@ def _narrow_texts(columns: Sequence[_Column], room: int) -> None:
     while texts and _width(columns) > room:
         widest = max(texts, key=lambda column: column.width)
         before = widest.width
-        if before <= _FEWEST:
+        if before <= _NARROWEST:
             return
-        widest.narrow(max(_FEWEST, before - max(1, _width(columns) - room)))
+        widest.narrow(max(_NARROWEST, before - max(1, _width(columns) - room)))
         if widest.width == before:  # one long word
             texts.remove(widest)
 
@@ -157,5 +157,5 @@ def _table_lines(columns: Sequence[_Column], indent: str) -> list[str]:
             cell.rjust(width) if column.numeric else cell.ljust(width)
             for cell, column, width in zip(line, columns, widths, strict=True)
         )
-        out.append((indent + (" " * _BETWEEN).join(padded)).rstrip())
+        out.append((indent + (" " * _GAP).join(padded)).rstrip())
     return out

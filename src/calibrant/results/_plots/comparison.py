@@ -15,17 +15,17 @@ from calibrant.results._plots.captions import shown_of
 from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
-    bar_sign,
+    bar_entry,
     check_cap,
-    dot_sign,
+    dot_entry,
     draw_dots,
     draw_sample_crosses,
     height_of,
     legend_of_rows,
     name_rows,
-    ring_sign,
+    ring_entry,
     rows_with_room,
-    sample_sign,
+    sample_entry,
 )
 from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import ComparisonData
@@ -237,9 +237,9 @@ class ComparisonDisplay(DrawnFromPredictions):
             "ranks": ("by the estimated differences", f"{level} confidence interval"),
             "differences": ("estimate", f"{level} interval"),
         }[kind]
-        signs = [dot_sign(words[0], color), bar_sign(words[1], color)]
+        entries = [dot_entry(words[0], color), bar_entry(words[1], color)]
         if any(marks is not None for marks in self.samples_.values()):
-            signs.append(sample_sign(color))
+            entries.append(sample_entry(color))
         if kind == "differences":
-            signs.append(ring_sign("not significantly different", color))
-        return signs
+            entries.append(ring_entry("not significantly different", color))
+        return entries

@@ -11,8 +11,8 @@ from calibrant.results._plots.captions import about_diagonal
 from calibrant.results._plots.diagram_parts import draw_empty_diagram
 from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.rows_of_dots import (
-    bar_sign,
-    dot_sign,
+    bar_entry,
+    dot_entry,
     draw_dots,
     height_of,
     legend_of_rows,
@@ -100,13 +100,13 @@ class ForestDisplay(Drawn):
                 axes.axvline(right, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             axes.set_xlabel(f"{label} by centre (rows)")
             level = f"{percent(self.centres.level)} interval"
-            signs = [
-                dot_sign("centre", None),
-                bar_sign(level, None),
-                dot_sign("mean of centres", INK, marker="D"),
-                dot_sign("a new centre", GREY, marker="", linestyle="-"),
+            entries = [
+                dot_entry("centre", None),
+                bar_entry(level, None),
+                dot_entry("mean of centres", INK, marker="D"),
+                dot_entry("a new centre", GREY, marker="", linestyle="-"),
             ]
-            legend_of_rows(axes, signs, legend, on_own_figure=ax is None)
+            legend_of_rows(axes, entries, legend, on_own_figure=ax is None)
         level = percent(self.centres.level)
         reference = "" if right is None else f" The dashed line is at {right:g}, its ideal value."
         self._sentences = [
