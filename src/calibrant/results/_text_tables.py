@@ -24,7 +24,7 @@ _GAP = 2
 class _Column:
     """A column as text: its name and its cells, each of one or more lines.
 
-    `numeric` says whether the cells are numbers, and `names_rows` whether they are names of the rows.
+    `numeric` says whether the cells are numbers, `names_rows` whether they name the rows.
     """
 
     head: list[str]
