@@ -293,8 +293,10 @@ class TableOfRows(Result, Generic[T]):
         return {titled.get(name, name): values for name, values in out.items()}
 
     def _is_shown(self, name: str) -> bool:
-        by_name = {each.name: each.metadata for each in fields(self._row_class)}
-        return by_name.get(name, {}).get("shown", True) and super()._is_shown(name)
+        hidden = [
+            each.name for each in fields(self._row_class) if not each.metadata.get("shown", True)
+        ]
+        return name not in hidden and super()._is_shown(name)
 
     def _values(self, attribute: str) -> list[Any]:
         """The values of one attribute of the rows, a list."""
