@@ -12,8 +12,8 @@ import pytest
 import calibrant as cal
 from calibrant._core.lines import shortened_middle, wrapped
 from calibrant._core.messages import FOUND, Note, about_measures
-from calibrant.results._fitting import fitted_text
 from calibrant.results._summary import input_lines, summary_columns, summary_notes
+from calibrant.results._text_tables import fitted_text
 
 rng = np.random.default_rng(5)
 N = 800
@@ -209,3 +209,19 @@ def test_the_methods_of_a_comparison_name_the_best_and_the_difference():
         LABELS, {f"m{i}": ROWS for i in range(6)}, measures=["brier"], n_resamples=50
     )
     assert many.methods().count(" for m") == 2  # a table has the others
+
+
+def test_the_methods_of_a_comparison_name_slopes_if_they_are_asked_for():
+    y = np.tile([0, 1, 1, 0, 1, 0, 1, 0], 20)
+    p = np.tile([0.2, 0.7, 0.9, 0.4, 0.6, 0.3, 0.4, 0.5], 20)
+    models = {"one": p, "other": p**2}
+    found = cal.compare(y, models, measures=["ece", "slope"], n_resamples=50)
+    assert "slope" not in found.methods()  # the first error and the first loss
+    first, second = found.order("slope")
+    text = found.methods(measures=["calibration_slope"])
+    assert f"The calibration slope is {found.intervals('slope')['estimate'][0]:.3f}" in text
+    assert f"The calibration slope of {second} less that of {first} is " in text
+    alone = cal.compare(y, models, measures=["slope"], n_resamples=50)
+    assert "The calibration slope is" in alone.methods()
+    with pytest.raises(cal.InputError, match="this comparison has no measure 'brier'"):
+        alone.methods(measures=["brier"])

@@ -11,8 +11,8 @@ import pytest
 import calibrant as cal
 from calibrant import bin_sensitivity, classwise_reliability, examples
 from calibrant.results._notebook import MOST_ROWS, Drawing, html_table
-from calibrant.results._rendering import as_text
 from calibrant.results._sketch import reliability_sketch, sparkline
+from calibrant.results._text_tables import as_text
 from needs import need
 
 EVIL = "<script>alert('&\"')</script>"

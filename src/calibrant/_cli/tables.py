@@ -16,9 +16,9 @@ from calibrant._cli.terminal import (
     visible,
 )
 from calibrant.results._evaluation import Evaluation
-from calibrant.results._fitting import fitted_text
 from calibrant.results._slices import Slices
 from calibrant.results._summary import input_lines, main_estimates, summary_columns, summary_notes
+from calibrant.results._text_tables import fitted_text
 from calibrant.results._verdict import tone_of
 from calibrant.results._windows import Windows
 

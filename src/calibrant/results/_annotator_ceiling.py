@@ -68,7 +68,6 @@ class AnnotatorCeiling(TableOfRows[Predictor]):
     ['one annotator', 'half of the votes', 'as many annotators again']
     """
 
-    _row_class = Predictor
     _json_keys = "n votes level measures predictors notes"
     _table_key = "predictors"
 

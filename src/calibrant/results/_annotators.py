@@ -96,7 +96,6 @@ class Annotators(TableOfRows[Annotator]):
     ['a', 'b', 'c']
     """
 
-    _row_class = Annotator
     _json_keys = "by measure n_items level annotators notes"
     _table_key = "annotators"
 

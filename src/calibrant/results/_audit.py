@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from calibrant._core.errors import InputError, counted
 from calibrant.results._base import Record, TableOfRows
 from calibrant.results._notebook import html_box, html_details, html_list, html_table
-from calibrant.results._rendering import as_markdown, as_text, shown
+from calibrant.results._rendering import as_markdown, shown
+from calibrant.results._text_tables import as_text
 
 _WORDS = {True: "yes", False: "no", None: "?"}
 
@@ -98,7 +99,6 @@ class Audit(TableOfRows[AuditVerdict]):
     (True, ['no'])
     """
 
-    _row_class = AuditVerdict
     _json_keys = "rows borne_out notes recipe"
     _json_types: ClassVar = {"borne_out": bool}
 

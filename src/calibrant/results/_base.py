@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from calibrant._core.errors import InputError, nearest
 from calibrant.results._notebook import html_box, html_list, html_table
-from calibrant.results._rendering import as_frame, as_markdown, as_text, json_value
+from calibrant.results._rendering import as_frame, as_markdown, json_value
 from calibrant.results._schema import VERSION, json_schema, schema_id
+from calibrant.results._text_tables import as_text
 
 T = TypeVar("T")
 # The most rows of a table that are printed as text.
@@ -30,6 +31,8 @@ class Record:
     # The keys of the JSON object in their order, with spaces between them. A key is written
     # key=attribute where the attribute has another name. Empty: the fields of the dataclass.
     _json_keys: ClassVar[str] = ""
+    # Properties that follow the fields in the JSON object.
+    _json_properties: ClassVar[str] = ""
     # For the JSON Schema: the types of keys that no annotation tells, and keys that may be absent.
     _json_types: ClassVar[Mapping[str, Any]] = {}
     _json_optional: ClassVar[str] = ""
@@ -51,10 +54,16 @@ class Record:
 
     def _content(self) -> dict[str, Any]:
         """The JSON of the result without its header."""
-        own: Any = self
-        keys = self._json_keys.split() or [each.name for each in fields(own)]
-        pairs = [key.partition("=") for key in keys]
-        return {key: self._json_item(attribute or key) for key, _, attribute in pairs}
+        attributes = self._json_attributes().items()
+        return {key: self._json_item(attribute) for key, attribute in attributes}
+
+    @classmethod
+    def _json_attributes(cls) -> dict[str, str]:
+        """The attribute of each key of the JSON object."""
+        own: Any = cls
+        keys = cls._json_keys.split() or [each.name for each in fields(own)]
+        pairs = [key.partition("=") for key in (*keys, *cls._json_properties.split())]
+        return {key: attribute or key for key, _, attribute in pairs}
 
     def _json_item(self, attribute: str) -> Any:
         """The value of an attribute in the JSON of the result; some subclasses override it."""
@@ -105,6 +114,8 @@ class Result(Record):
 
     # The key of the JSON object that holds the columns of the table; empty: none does.
     _table_key: ClassVar[str] = ""
+    # The columns that are not printed, with spaces between them; frames and JSON have them.
+    _hidden: ClassVar[str] = ""
     _json_optional = "note"
 
     @property
@@ -130,7 +141,20 @@ class Result(Record):
         dict of str to list
             Columns of equal length.
         """
-        return self.columns()
+        return {
+            name: values[self._printed_rows]
+            for name, values in self.columns().items()
+            if self._is_shown(name)
+        }
+
+    @property
+    def _printed_rows(self) -> slice:
+        """The rows that are printed: all, or in some subclasses a part of a long table."""
+        return slice(None)
+
+    def _is_shown(self, name: str) -> bool:
+        """Whether the column of this name is printed; other columns are in frames and JSON only."""
+        return name not in self._hidden.split()
 
     def _messages(self) -> tuple[str, ...]:
         """Sentences shown with the table: `sentence`, what was inferred, and the notes."""
@@ -191,8 +215,11 @@ class Result(Record):
     def __repr__(self) -> str:
         """The title, the messages and the table as text; a long table is cut."""
         lines = "".join(f"\n  {line}" for line in self._messages())
-        table = as_text(self.display_columns(), indent="  ", most=MOST_LINES)
-        return f"{self.title}{lines}{chr(10) if lines else ''}\n{table}"
+        return f"{self.title}{lines}{chr(10) if lines else ''}\n{self._table_text()}"
+
+    def _table_text(self) -> str:
+        """The table as text, its lines indented; a long one is cut."""
+        return as_text(self.display_columns(), indent="  ", most=MOST_LINES)
 
     def _repr_html_(self) -> str:
         """The table and its messages as HTML, which notebooks show."""
@@ -223,8 +250,14 @@ class TableOfRows(Result, Generic[T]):
     """A table whose rows are dataclasses: their fields, declared by `column`, are its columns."""
 
     rows: tuple[T, ...]
-    # The dataclass of a row.
+    # The dataclass of a row: `Slice` of a subclass of ``TableOfRows[Slice]``.
     _row_class: ClassVar[Any]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for base in getattr(cls, "__orig_bases__", ()):
+            if get_origin(base) is TableOfRows:
+                (cls._row_class,) = get_args(base)
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.rows)
@@ -259,15 +292,11 @@ class TableOfRows(Result, Generic[T]):
             titled[name] = f"slice {title}" if title in out else title
         return {titled.get(name, name): values for name, values in out.items()}
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        return {name: values for name, values in self.columns().items() if self._is_shown(name)}
-
     def _is_shown(self, name: str) -> bool:
-        """Whether the column of this name is printed; other columns are in frames and JSON only."""
         hidden = [
             each.name for each in fields(self._row_class) if not each.metadata.get("shown", True)
         ]
-        return name not in hidden
+        return name not in hidden and super()._is_shown(name)
 
     def _values(self, attribute: str) -> list[Any]:
         """The values of one attribute of the rows, a list."""

@@ -13,6 +13,7 @@ from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.binned import binned_error
 from calibrant._measures.catalogue import HEADLINE, canonical, find
 from calibrant.results._base import Record, Result
+from calibrant.results._mixins import WithDiagram, WithPage
 from calibrant.results._notebook import (
     Drawing,
     html_box,
@@ -24,8 +25,6 @@ from calibrant.results._notebook import (
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import json_value, shown
 from calibrant.results._sketch import reliability_sketch
-from calibrant.results._with_diagram import WithDiagram
-from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
@@ -62,7 +61,7 @@ class Bound(Record):
     (0.025, 0.16)
     """
 
-    _json_keys: ClassVar[str] = "name low high title notion bins=rule exact"
+    _json_keys = "name low high title notion bins=rule exact"
 
     name: str
     low: float
@@ -239,7 +238,8 @@ class Bounds(WithPage, WithDiagram["ReliabilityDisplay"], Result):
       brier    0.0025  0.0300    yes  loss
     """
 
-    _json_keys: ClassVar[str] = "bounds reliability inferred notes recipe"
+    _json_keys = "bounds reliability inferred notes recipe"
+    _hidden = "title"
 
     bounds: tuple[Bound, ...]
     reliability: ReliabilityBounds
@@ -307,15 +307,12 @@ class Bounds(WithPage, WithDiagram["ReliabilityDisplay"], Result):
         names = {"name": "measure", "rule": "bins"}
         return {names.get(each, each): [getattr(b, each) for b in self.bounds] for each in own}
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        return {name: values for name, values in self.columns().items() if name != "title"}
-
     def _display(self, name: str | None) -> tuple[ReliabilityDisplay, dict[str, Any]]:
         """The reliability diagram: the bar of each bin on which its mean label lies."""
         return self.reliability._display(name)
 
     def _page(self, name: str | None, source: Any) -> str:
-        from calibrant.results._pages.bounds_page import bounds_page
+        from calibrant.results._pages.small_pages import bounds_page
 
         return bounds_page(self, name or self.name, source or self.source)
 

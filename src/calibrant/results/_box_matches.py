@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,6 @@ class BoxMatches(Result):
 
     _json_keys = "n_true n_missed n_ignored n_images threshold boxes"
     _table_key = "boxes"
-    _json_types: ClassVar = {}
 
     correct: NDArray[np.int64]
     confidence: NDArray[np.float64]
@@ -140,15 +139,9 @@ class BoxMatches(Result):
         names = ("image", "label", "confidence", "correct", "iou", "cx", "cy", "w", "h")
         return {"row": self.rows.tolist(), **{name: getattr(self, name).tolist() for name in names}}
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give the first boxes, which is what is printed.
-
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        return {name: values[:_SHOWN] for name, values in self.columns().items()}
+    @property
+    def _printed_rows(self) -> slice:
+        return slice(_SHOWN)
 
     @property
     def title(self) -> str:

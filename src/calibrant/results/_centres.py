@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import counted
 from calibrant.results._base import TableOfRows, column
-from calibrant.results._rendering import percent, shown
+from calibrant.results._rendering import percent, range_text, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.forest import CentreCurveDisplay, ForestDisplay
@@ -63,8 +63,7 @@ class AcrossCentres:
     @property
     def interval(self) -> str:
         """The estimate with both intervals, in words."""
-        own, new = (f"{shown(a)} to {shown(b)}" for a, b in
-                    ((self.low, self.high), (self.new_low, self.new_high)))  # fmt: skip
+        own, new = range_text(self.low, self.high), range_text(self.new_low, self.new_high)
         return f"{shown(self.estimate)} ({own}; for a new centre {new})"
 
 
@@ -100,7 +99,6 @@ class Centres(TableOfRows[AcrossCentres]):
 
     _json_keys = "n level by table each curve"
     _table_key = "table"
-    _row_class = AcrossCentres
 
     rows: tuple[AcrossCentres, ...]
     each: Mapping[str, dict[str, list[Any]]]

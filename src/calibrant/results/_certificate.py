@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 from calibrant._core.errors import counted
 from calibrant.results._base import Record
@@ -50,7 +49,7 @@ class Certificate(Record):
     True
     """
 
-    _json_types: ClassVar = {"method": str, "sentence": str}
+    _json_properties = "method sentence"
 
     measure: str
     upper: float
@@ -80,16 +79,6 @@ class Certificate(Record):
             f"{self.of}{noise} is at most {shown(self.upper)}, with probability at least "
             f"{self.level:g}; on {rows} it is {shown(self.value)}{where}."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the contents as for JSON.
-
-        Returns
-        -------
-        dict
-            Every attribute, with `method` and `sentence`.
-        """
-        return {**super().to_dict(), "method": self.method, "sentence": self.sentence}
 
     def __repr__(self) -> str:
         note = f"; {self.note}" if self.note else ""

@@ -160,11 +160,13 @@ class LimitCheck(Record):
         "measure slice n value baseline change interval verdict joint_interval=joint rows_needed "
         "clusters_needed sentence max min max_increase max_decrease"
     )
-    _json_types: ClassVar = {
-        "measure": str, "slice": str | None, "change": float | None,
-        "max": float, "min": float, "max_increase": float, "max_decrease": float,
-    }  # fmt: skip
     _json_optional = "max min max_increase max_decrease"
+    _json_types: ClassVar = {
+        "measure": str,
+        "slice": str | None,
+        "change": float | None,
+        **dict.fromkeys(_json_optional.split(), float),
+    }
 
     limit: Limit
     where: str | None
@@ -450,7 +452,6 @@ class Check(TableOfRows[LimitCheck]):
     ('fail', 1, False)
     """
 
-    _row_class = LimitCheck
     _json_keys = "verdict code n n_missing level point undecided_slices notes limits=rows"
 
     rows: tuple[LimitCheck, ...]

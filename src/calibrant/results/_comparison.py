@@ -14,6 +14,7 @@ from calibrant._measures.catalogue import Shape
 from calibrant._measures.coefficients import find_compared
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
+from calibrant.results._mixins import WithPage
 from calibrant.results._notebook import html_box, html_details, html_list, html_table
 from calibrant.results._order_bias import OrderBias
 from calibrant.results._paper_tables import (
@@ -26,7 +27,6 @@ from calibrant.results._ranked_pairs import CoefficientDifference, Difference, R
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import (
     as_frame,
-    as_text,
     json_value,
     range_text,
     scaled_columns,
@@ -36,7 +36,7 @@ from calibrant.results._report import Entry, entry
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
-from calibrant.results._with_page import WithPage
+from calibrant.results._text_tables import as_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.comparison import ComparisonDisplay
@@ -512,10 +512,9 @@ class Comparison(RankedPairs, WithPage, Result):
         >>> [each for each in text.split(". ") if each.startswith("By")]
         ['By Brier score, good is best: bad is significantly worse']
         """
-        from calibrant.results._methods import chosen_measures, methods_of_comparison
+        from calibrant.results._methods import methods_of_comparison
 
-        chosen = chosen_measures(measures, self.measures, self.shape)
-        return methods_of_comparison(self, chosen)
+        return methods_of_comparison(self, measures)
 
     def _paper_table(self, measures: Sequence[str] | None, **options: Any) -> PaperTable:
         """The table of predictors and measures that `to_latex` and `to_markdown` write.

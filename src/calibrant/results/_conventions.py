@@ -7,7 +7,8 @@ from typing import Any
 
 from calibrant.results._base import TableOfRows, column
 from calibrant.results._notebook import html_box, html_list, html_table
-from calibrant.results._rendering import as_text, shown
+from calibrant.results._rendering import shown
+from calibrant.results._text_tables import as_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,6 @@ class Conventions(TableOfRows[Convention]):
     ('Calibrant', True)
     """
 
-    _row_class = Convention
     _json_keys = "bins notion tools note"
     _table_key = "tools"
 

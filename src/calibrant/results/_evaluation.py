@@ -13,11 +13,11 @@ from calibrant._data.checks import shape_from_notes
 from calibrant._measures.catalogue import canonical, find
 from calibrant.results._base import Record, Result
 from calibrant.results._clinical import ClinicalSummary
-from calibrant.results._fitting import fitted_text
 from calibrant.results._notebook import html_box, html_details, html_list, html_table, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_text, percent, range_text
+from calibrant.results._rendering import percent, range_text
 from calibrant.results._summary import input_lines, main_estimates, summary_columns, summary_notes
+from calibrant.results._text_tables import as_text, fitted_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
@@ -136,6 +136,7 @@ class Evaluation(Result):
         "measures=estimates reliability classes inferred notes recipe verdict slices clinical "
         "segments"
     )
+    _hidden = "title"
 
     estimates: tuple[Estimate, ...]
     reliability: ReliabilityTable
@@ -253,21 +254,15 @@ class Evaluation(Result):
         \\end{tabular}
         <BLANKLINE>
         """
-        from calibrant.results._paper_tables import MeasureRow, latex_of_measures
+        from calibrant.results._paper_tables import latex_of_measures
 
         chosen = [self.estimate(name) for name in (self if measures is None else measures)]
         if not chosen:
             raise InputError("measures must name one measure or more")
-        called = {canonical(name): title for name, title in measures.items()} if isinstance(
-            measures, Mapping
-        ) else self._sentence_names  # fmt: skip
-        rows = [
-            MeasureRow(
-                called[e.name], e.higher_is_better, e.value, e.estimate,
-                getattr(e.interval, "low", math.nan), getattr(e.interval, "high", math.nan),
-            )
-            for e in chosen
-        ]  # fmt: skip
+        called = self._sentence_names
+        if isinstance(measures, Mapping):
+            called = {canonical(name): title for name, title in measures.items()}
+        rows = [(called[each.name], each) for each in chosen]
         level = self.recipe.get("level", 0.95)
         return latex_of_measures(rows, level, digits, caption=caption, label=label)
 
@@ -294,11 +289,9 @@ class Evaluation(Result):
         >>> text.partition(" Computed")[0]
         'On 100 rows, the Brier score is 0.075.'
         """
-        from calibrant.results._methods import chosen_measures, methods_of_evaluation
+        from calibrant.results._methods import methods_of_evaluation
 
-        shape = shape_from_notes(self.inferred)
-        chosen = chosen_measures(measures, list(self.values), shape)
-        return methods_of_evaluation(self, chosen, shape)
+        return methods_of_evaluation(self, measures)
 
     @property
     def _sentence_names(self) -> dict[str, str]:
@@ -404,16 +397,6 @@ class Evaluation(Result):
     def title(self) -> str:
         """The number of rows, in one line."""
         return f"Evaluation of {counted(self.recipe['n'], 'row')}"
-
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that are printed: without titles.
-
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        return {name: values for name, values in self.columns().items() if name != "title"}
 
     def to_text(self) -> str:
         """Give everything as text: every measure, the slices and the segments.

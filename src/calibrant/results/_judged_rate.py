@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from calibrant._core.errors import counted
 from calibrant.results._base import TableOfRows
@@ -95,7 +94,6 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
     (0.5, True)
     """
 
-    _row_class = JudgedQuantity
     _json_keys = (
         "n n_unlabelled level rate interval kappa threshold p_value width labels_needed quantities "
         "calibration notes"
@@ -132,12 +130,6 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
     def kappa(self) -> float:
         """Cohen's kappa of judge and people; NaN where it is not defined."""
         return next((row.value for row in self.rows if row.quantity == "kappa"), math.nan)
-
-    def _json_item(self, attribute: str) -> Any:
-        """The value of an attribute in JSON; that of `calibration` is all of the evaluation."""
-        if attribute == "calibration":
-            return None if self.calibration is None else self.calibration._content()
-        return super()._json_item(attribute)
 
     @property
     def title(self) -> str:

@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 
 from calibrant._core.errors import InputError, counted
 from calibrant._core.version import __version__
-from calibrant._measures.catalogue import Shape, canonical, find
+from calibrant._data.checks import shape_from_notes
+from calibrant._measures.catalogue import Shape, find
+from calibrant._measures.coefficients import COEFFICIENTS, canonical_compared
 from calibrant._measures.statistics import STATISTICS
 from calibrant.results._ranked_pairs import listing
 from calibrant.results._rendering import distinct_numbers, percent
@@ -23,7 +25,7 @@ _PLACES = 3
 _MOST_NAMED = 4
 
 
-def chosen_measures(
+def _chosen_measures(
     measures: Sequence[str] | None, known: Sequence[str], shape: Shape
 ) -> list[str]:
     """The measures of the text by their own names: those given, or of the `known` ones the first
@@ -32,17 +34,18 @@ def chosen_measures(
     if measures is not None:
         if isinstance(measures, str) or not measures:
             raise InputError("measures must be a list of one measure or more")
-        return [canonical(name) for name in measures]
-    entries = {name: find(name, shape) for name in known}
+        return [canonical_compared(name) for name in measures]
+    entries = {name: find(name, shape) for name in known if name not in COEFFICIENTS}
     error = [name for name, entry in entries.items() if entry.is_error][:1]
     loss = [name for name, entry in entries.items() if entry.notion == "loss"][:1]
     return [*error, *loss] or list(known[:1])
 
 
-def methods_of_evaluation(evaluation: Evaluation, measures: Sequence[str], shape: Shape) -> str:
-    """The text on these measures of an evaluation of predictions of this shape."""
+def methods_of_evaluation(evaluation: Evaluation, measures: Sequence[str] | None) -> str:
+    """The text on these measures of an evaluation, or on those that are usual."""
+    shape = shape_from_notes(evaluation.inferred)
     parts, how = [], dict[str, list[str]]()
-    for name in measures:
+    for name in _chosen_measures(measures, list(evaluation.values), shape):
         estimate = evaluation.estimate(name)
         called, interval = evaluation._sentence_names[estimate.name], estimate.interval
         value = _plain(estimate.value)
@@ -50,12 +53,9 @@ def methods_of_evaluation(evaluation: Evaluation, measures: Sequence[str], shape
             value = _with_interval(interval)
             how.setdefault(interval.method, []).append(called)
         is_error = find(estimate.name, shape).is_error
-        kind = (
-            "top-label "
-            if is_error and shape == "multiclass" and estimate.notion == "confidence"
-            else ""
-        )
-        parts.append(f"the {kind}{called}{_in_bins(estimate.rule if is_error else '')} is {value}")
+        top = is_error and shape == "multiclass" and estimate.notion == "confidence"
+        full_name = _full_name(called, estimate.rule if is_error else "", top_label=top)
+        parts.append(f"{full_name} is {value}")
         if is_error and estimate.noise_floor is not None:
             upper = _plain(estimate.noise_floor.upper)
             parts.append(f"a calibrated model would stay below {upper} in 95% of samples")
@@ -64,27 +64,24 @@ def methods_of_evaluation(evaluation: Evaluation, measures: Sequence[str], shape
     return _text([*parts, *([f"intervals: {ways}"] if ways else [])], evaluation.recipe)
 
 
-def methods_of_comparison(comparison: Comparison, measures: Sequence[str]) -> str:
-    """The text on these measures of a comparison: values, who is best, and the difference."""
+def methods_of_comparison(comparison: Comparison, measures: Sequence[str] | None) -> str:
+    """The text on these measures of a comparison, or on those that are usual: values, who is best,
+    and the difference.
+    """
     n, rows = len(comparison.names), counted(comparison.recipe["n"], "row")
     parts = [f"{n} models are compared on the same {rows}"]
-    for measure in measures:
-        entry, called = find(measure, comparison.shape), comparison._sentence_names[measure]
-        rule = comparison.recipe["bins"] if entry.is_binned and entry.is_error else ""
-        if STATISTICS[entry.statistic].binning == "quantile":
-            rule = comparison.recipe["truthful_bins"]
-        top = entry.is_error and comparison.shape == "multiclass" and entry.notion == "scalar"
+    for measure in _chosen_measures(measures, comparison.measures, comparison.shape):
+        index = comparison._measure_index(measure)
+        called = comparison._sentence_names[measure]
         shown = comparison.order(measure)[: n if n <= _MOST_NAMED else 2]
-        limits = comparison.limits[:, comparison._measure_index(measure)]
+        limits = comparison.limits[:, index]
         values = []
         for name in shown:
             low, high, estimate = limits[comparison.names.index(name)].tolist()
             own = comparison.value(name, measure)
             interval = Interval(measure, own, low, high, comparison.level, "", estimate=estimate)
             values.append(f"{_with_interval(interval)} for {name}")
-        parts.append(
-            f"the {'top-label ' if top else ''}{called}{_in_bins(rule)} is {listing(values)}"
-        )
+        parts.append(f"{_name_in_comparison(comparison, measure, called)} is {listing(values)}")
         parts.append(comparison.sentence(measure).removesuffix("."))
         if len(shown) > 1:
             gap = comparison.difference(shown[1], shown[0], measure)
@@ -94,6 +91,28 @@ def methods_of_comparison(comparison: Comparison, measures: Sequence[str]) -> st
                 f"({percent(gap.level)} CI {low} to {high})"
             )
     return _text(parts, comparison.recipe)
+
+
+def _name_in_comparison(comparison: Comparison, measure: str, called: str) -> str:
+    """A measure as a sentence names it first; a slope or an intercept has no bins."""
+    if measure in COEFFICIENTS:
+        return _full_name(called)
+    entry, rule = find(measure, comparison.shape), ""
+    if entry.is_binned and entry.is_error:
+        rule = comparison.recipe["bins"]
+    if STATISTICS[entry.statistic].binning == "quantile":
+        rule = comparison.recipe["truthful_bins"]
+    top = entry.is_error and comparison.shape == "multiclass" and entry.notion == "scalar"
+    return _full_name(called, rule, top_label=top)
+
+
+def _full_name(called: str, rule: str = "", *, top_label: bool = False) -> str:
+    """A measure as a sentence names it first: "the top-label ECE (15 equal-width bins)".
+
+    `rule` are its bins, if it has any; `top_label` says whether it is an error of the top label.
+    """
+    kind, bins = "top-label " if top_label else "", f" ({rule})" if rule else ""
+    return f"the {kind}{called}{bins}"
 
 
 def _plain(value: float) -> str:
@@ -109,11 +128,6 @@ def _with_interval(interval: Interval) -> str:
     corrected = "bias-corrected; " if sample else ""
     inside = f"{corrected}{percent(interval.level)} CI {low} to {high}"
     return f"{estimate} ({'; '.join(filter(None, [inside, sample.partition(' (')[0]]))})"
-
-
-def _in_bins(rule: str) -> str:
-    """The bins of a measure, in parentheses; empty where it has none."""
-    return f" ({rule})" if rule else ""
 
 
 def _text(parts: Sequence[str], recipe: Mapping[str, Any]) -> str:

@@ -7,52 +7,44 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 Labels = dict[str, str]
 # A Windows and its Window, whose module imports this one.
 Windows: TypeAlias = Any
 Window: TypeAlias = Any
-# Name, unit, help, and the number of a window; the alarm of which the last window knows nothing is
-# added below.
-_GAUGES: tuple[tuple[str, str, str, Callable[[Window], float]], ...] = (
-    ("window_start_seconds", "seconds", "When the newest window begins.",
-     lambda w: w.start.timestamp()),
-    ("window_rows", "", "Rows of the newest window.", lambda w: float(w.n)),
-    ("window_rows_missing", "", "Rows of the newest window that were dropped.",
-     lambda w: float(w.n_missing)),
-    ("mean_predicted", "", "Mean prediction.", lambda w: w.mean_predicted),
-    ("mean_target", "", "Mean target.", lambda w: w.mean_target),
-    ("noise_95", "", "95th percentile of the measure for a calibrated model.",
-     lambda w: w.noise_95),
-    ("p_corrected", "", "P-value of the error, corrected for the number of windows.",
-     lambda w: w.p_corrected),
-    ("e_value", "", "Evidence against calibration in all windows; 20 raises an alarm.",
-     lambda w: w.e_value),
-    ("shift", "", "Change in mean target minus mean prediction since the baseline.",
-     lambda w: w.shift),
-    ("p_change", "", "P-value of the change since the baseline.", lambda w: w.p_change),
-    ("e_change", "", "Evidence of a change since the baseline; 20 raises an alarm.",
-     lambda w: w.e_change),
-)  # fmt: skip
+# The gauges of numbers of a window, by its attribute: their name and help.
+_GAUGES = {
+    "n": ("window_rows", "Rows of the newest window."),
+    "n_missing": ("window_rows_missing", "Rows of the newest window that were dropped."),
+    "mean_predicted": ("mean_predicted", "Mean prediction."),
+    "mean_target": ("mean_target", "Mean target."),
+    "noise_95": ("noise_95", "95th percentile of the measure for a calibrated model."),
+    "p_corrected": ("p_corrected", "P-value of the error, corrected for the number of windows."),
+    "e_value": ("e_value", "Evidence against calibration in all windows; 20 raises an alarm."),
+    "shift": ("shift", "Change in mean target minus mean prediction since the baseline."),
+    "p_change": ("p_change", "P-value of the change since the baseline."),
+    "e_change": ("e_change", "Evidence of a change since the baseline; 20 raises an alarm."),
+}
 
 
 def openmetrics_text(windows: Windows, model: str | None) -> str:
     """The newest window, and that of each slice, as OpenMetrics text."""
-    lines: list[str] = []
-    for name, unit, text, number in _GAUGES:
-        samples = [(labels, number(table.latest)) for labels, table in _tables(windows, model)]
-        lines += _family(name, unit, text, samples)
+    newest = [(labels, table.latest) for labels, table in _tables(windows, model)]
+    starts = [(labels, window.start.timestamp()) for labels, window in newest]
+    lines = _family("window_start_seconds", "When the newest window begins.", starts, "seconds")
+    for attribute, (name, text) in _GAUGES.items():
+        numbers = [(labels, float(getattr(window, attribute))) for labels, window in newest]
+        lines += _family(name, text, numbers)
     values = [
         ({**labels, "measure": measure}, value)
-        for labels, table in _tables(windows, model)
-        for measure, value in table.latest.values.items()
+        for labels, window in newest
+        for measure, value in window.values.items()
     ]
-    lines += _family("measure", "", "Value of a measure in the newest window.", values)
-    lines += _family(
-        "alarm", "", "Whether the evidence has ever reached 20.", _alarms(windows, model)
-    )
+    lines += _family("measure", "Value of a measure in the newest window.", values)
+    alarms = _alarms(windows, model)
+    lines += _family("alarm", "Whether the evidence has ever reached 20.", alarms)
     return "\n".join([*lines, "# EOF", ""])
 
 
@@ -87,7 +79,7 @@ def _alarms(windows: Windows, model: str | None) -> list[tuple[Labels, float]]:
     return out
 
 
-def _family(name: str, unit: str, text: str, samples: list[tuple[Labels, float]]) -> list[str]:
+def _family(name: str, text: str, samples: list[tuple[Labels, float]], unit: str = "") -> list[str]:
     """The lines of one family of gauges; none if no number of it is known."""
     name = f"calibrant_{name}"
     known = [(labels, value) for labels, value in samples if not math.isnan(value)]

@@ -70,7 +70,6 @@ class Optimism(TableOfRows[OptimismOfMeasure]):
 
     _json_keys = "n n_resamples table note"
     _table_key = "table"
-    _row_class = OptimismOfMeasure
 
     rows: tuple[OptimismOfMeasure, ...]
     n: int

@@ -101,7 +101,6 @@ class OrderBias(TableOfRows[PredictorBias]):
     True
     """
 
-    _row_class = PredictorBias
     _json_keys = "measure level predictors pairs"
     _table_key = "predictors"
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from calibrant._core.errors import InputError, counted, nearest, one_of
 from calibrant.results._plots.typing import ComparisonData
 from calibrant.results._rendering import markdown_text, percent, scale_of
+
+# An `Estimate` of an evaluation, whose module lies above.
+Estimate: TypeAlias = Any
 
 _LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -308,7 +311,7 @@ def latex_table(table: PaperTable, *, caption: str | None, label: str | None) ->
         for note in (*notes, table.about)
         if note
     ]
-    return _tabular(_headings(table, _LATEX), body, notes, caption, label)
+    return _tabular(["", *_headings(table, _LATEX)], body, notes, caption, label)
 
 
 def _row_of_intervals(table: PaperTable, i: int) -> list[str]:
@@ -330,14 +333,16 @@ def _tabular(
     caption: str | None,
     label: str | None,
 ) -> str:
-    """A booktabs tabular, in a table environment with a caption or a label."""
-    head = " & ".join(["", *heads]).lstrip() + r" \\"
-    lines = [rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule", head, r"\midrule", *body]
-    lines.append(r"\bottomrule")
+    """A booktabs tabular, in a table environment with a caption or a label; the first column holds
+    names, and its head may be empty.
+    """
+    head = " & ".join(heads).lstrip() + r" \\"
+    start = rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
+    lines = [start, r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
     for text in notes:
-        lines.append(rf"\multicolumn{{{len(heads) + 1}}}{{l}}{{\footnotesize {text}}} \\")
+        lines.append(rf"\multicolumn{{{len(heads)}}}{{l}}{{\footnotesize {text}}} \\")
     lines.append(r"\end{tabular}")
-    return _as_float(lines, caption, label)
+    return _in_table_environment(lines, caption, label)
 
 
 def latex_of_texts(
@@ -348,10 +353,7 @@ def latex_of_texts(
         " & ".join([_first_cell(first), *map(latex_text, others)]) + r" \\"
         for first, *others in zip(*columns.values(), strict=True)
     ]
-    head = " & ".join(map(latex_text, columns)).lstrip() + r" \\"
-    start = rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}"
-    ends = [r"\bottomrule", r"\end{tabular}"]
-    return _as_float([start, r"\toprule", head, r"\midrule", *rows, *ends], caption, label)
+    return _tabular(list(map(latex_text, columns)), rows, [], caption, label)
 
 
 def value_with_limits(value: float, low: float, high: float) -> str:
@@ -361,7 +363,7 @@ def value_with_limits(value: float, low: float, high: float) -> str:
     return f"{value:.{digits}f}{limits}"
 
 
-def _as_float(lines: list[str], caption: str | None, label: str | None) -> str:
+def _in_table_environment(lines: list[str], caption: str | None, label: str | None) -> str:
     """The lines of a tabular as text; with a caption or a label inside a table environment."""
     if caption is None and label is None:
         return "\n".join(lines) + "\n"
@@ -371,52 +373,44 @@ def _as_float(lines: list[str], caption: str | None, label: str | None) -> str:
     return "\n".join([*start, *lines, r"\end{table}"]) + "\n"
 
 
-class MeasureRow(NamedTuple):
-    """A measure of one predictor; without an interval, `estimate` and the limits are NaN."""
-
-    title: str
-    higher_is_better: bool
-    value: float
-    estimate: float
-    low: float
-    high: float
-
-
 def latex_of_measures(
-    rows: Sequence[MeasureRow],
+    rows: Sequence[tuple[str, Estimate]],
     level: float,
     digits: int | None,
     *,
     caption: str | None,
     label: str | None,
 ) -> str:
-    """The LaTeX of one predictor's measures, a row each; as `latex_table` has it."""
+    """The LaTeX of one predictor's measures, a row for each title; as `latex_table` has it."""
     _check_digits(digits)
-    known = any(row.low == row.low for row in rows)
-    cells = [_cells_of_measure(row, digits) for row in rows]
+    cells = [_cells_of_measure(title, estimate, digits) for title, estimate in rows]
+    known = any(interval for _, _, interval, _ in cells)
     raw = any(value != estimate for _, estimate, _, value in cells)
     keep = slice(None, None if raw else 3) if known else slice(None, 2)
     heads = ["estimate", latex_text(f"{percent(level)} CI"), _SAMPLE] if known else ["value"]
     body = [" & ".join(each[keep]) + r" \\" for each in cells]
     notes = [latex_text(_SAMPLE_NOTE)] if known and raw else []
-    return _tabular(heads[: len(cells[0][keep]) - 1], body, notes, caption, label)
+    return _tabular(["", *heads][: len(cells[0][keep])], body, notes, caption, label)
 
 
-def _cells_of_measure(row: MeasureRow, digits: int | None) -> tuple[str, str, str, str]:
+def _cells_of_measure(
+    title: str, measured: Estimate, digits: int | None
+) -> tuple[str, str, str, str]:
     """The texts of a measure in LaTeX: its title, estimate, interval, and sample value."""
-    has_interval = row.low == row.low
-    estimate = row.estimate if has_interval else row.value
-    exponent = scale_of([row.value, *((row.low, row.high) if has_interval else ())], below=0.01)
+    interval = measured.interval
+    ends = () if interval is None or math.isnan(interval.low) else (interval.low, interval.high)
+    exponent = scale_of([measured.value, *ends], below=0.01)
     scale = 10.0**-exponent
-    width = np.array([(row.high - row.low) * scale])
+    width = np.array([ends[1] - ends[0] if ends else math.nan]) * scale
     places = _places_for_widths(width) if digits is None else digits
-    text = f"{latex_text(row.title)} {_LATEX.higher if row.higher_is_better else _LATEX.lower}"
+    text = f"{latex_text(title)} {_LATEX.higher if measured.higher_is_better else _LATEX.lower}"
     text += _LATEX.power_of_ten(exponent) if exponent else ""
-    value, middle, low, high = (
-        f"{each * scale:.{places}f}" for each in (row.value, estimate, row.low, row.high)
+    estimate = measured.estimate if ends else measured.value
+    value, middle, *limits = (
+        f"{each * scale:.{places}f}" for each in (measured.value, estimate, *ends)
     )
     # Braces keep LaTeX from reading the bracket as an option of the line break before it.
-    return text, middle, f"{{[{low}, {high}]}}" if has_interval else "", value
+    return text, middle, f"{{[{', '.join(limits)}]}}" if ends else "", value
 
 
 def _first_cell(name: str) -> str:

@@ -103,7 +103,6 @@ class Recommendation(TableOfRows[TriedMap]):
     ('beta', True, 'BetaCalibration')
     """
 
-    _row_class = TriedMap
     _json_keys = "best helps measure gain_error n folds seed notes rows"
     _json_types: ClassVar = {"rows": list[dict[str, Any]]}
 

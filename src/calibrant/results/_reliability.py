@@ -19,9 +19,10 @@ from calibrant._measures.proportions import is_hard, mean_target_limits
 from calibrant.results._base import MOST_LINES, Result
 from calibrant.results._notebook import Drawing, html_box, html_list, html_table, side_by_side
 from calibrant.results._reliability_curve import ReliabilityCurve
-from calibrant.results._rendering import as_frame, as_text, json_value
+from calibrant.results._rendering import as_frame, json_value, percent
 from calibrant.results._schema import COLUMNS
 from calibrant.results._sketch import reliability_sketch
+from calibrant.results._text_tables import as_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.classwise import ClasswiseDisplay
@@ -239,7 +240,7 @@ class ReliabilityTable(Result):
         tuple of two str
             The error of the bins, and what their bars are.
         """
-        return f"ECE {self.ece:.3f}", f"{100 * (level or 0):g}% interval"
+        return f"ECE {self.ece:.3f}", f"{percent(level or 0)} interval"
 
     def _columns(self, level: float | None) -> dict[str, list[Any]]:
         """The columns of the table, by name; with a level, also `low` and `high` of `intervals`."""

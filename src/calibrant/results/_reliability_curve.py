@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import counted
 from calibrant.results._base import Result
+from calibrant.results._mixins import WithDiagram
 from calibrant.results._notebook import html_box, html_list, html_table, side_by_side
 from calibrant.results._rendering import percent
 from calibrant.results._sketch import curve_axes, curve_sketch
-from calibrant.results._with_diagram import WithDiagram
 
 if TYPE_CHECKING:
     from calibrant.results._plots.curves import ReliabilityCurveDisplay
@@ -125,16 +125,9 @@ class ReliabilityCurve(WithDiagram["ReliabilityCurveDisplay"], Result):
         """
         return {name: values.tolist() for name, values in self.points.items()}
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give a few of the points, which is what is printed.
-
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        step = max(1, math.ceil(len(self.points["prediction"]) / _SHOWN))
-        return {name: values[::step] for name, values in self.columns().items()}
+    @property
+    def _printed_rows(self) -> slice:
+        return slice(None, None, max(1, math.ceil(len(self.points["prediction"]) / _SHOWN)))
 
     @property
     def called(self) -> str:

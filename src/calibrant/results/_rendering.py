@@ -158,32 +158,6 @@ def shortened(name: str, most: int = 60) -> str:
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
 
 
-def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> str:
-    """An aligned text table of columns, numbers to the right, each line after the `indent`.
-
-    A table of more than `most` rows shows the first and the last ones, `most` in all.
-    """
-    names = list(columns)
-    n = len(next(iter(columns.values()), ()))
-    cut = 0
-    if most is not None and n > most:
-        cut, last = most - most // 4, n - most // 4
-        columns = {name: [*columns[name][:cut], *columns[name][last:]] for name in names}
-    cells = [[name, *(shown_in(name, value) for value in columns[name])] for name in names]
-    numeric = [any(isinstance(v, int | float) for v in columns[name]) for name in names]
-    widths = [max(map(len, column)) for column in cells]
-    lines = []
-    for row in zip(*cells, strict=True):
-        padded = [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        ]
-        lines.append((indent + "  ".join(padded)).rstrip())
-    if cut and most is not None:
-        lines.insert(cut + 1, f"{indent}... {n - most:,} more rows ...")
-    return "\n".join(lines)
-
-
 def as_markdown(columns: Columns) -> str:
     """A Markdown table of columns, numbers to the right; texts are escaped."""
     right = [any(isinstance(v, int | float) for v in values) for values in columns.values()]

@@ -85,7 +85,6 @@ class RankRobustness(TableOfRows[RankCorrelation]):
     (8, ['0', '1', '2'])
     """
 
-    _row_class = RankCorrelation
     _json_keys = "n chain chain_names correlations"
     _table_key = "correlations"
     _json_types: ClassVar = {"chain_names": list[str] | None}

@@ -10,8 +10,8 @@ from typing import Any
 from calibrant._core.errors import counted
 from calibrant.results._base import TableOfRows
 from calibrant.results._evaluation import Evaluation
+from calibrant.results._mixins import WithPage
 from calibrant.results._rendering import interval_text, shown
-from calibrant.results._with_page import WithPage
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,6 @@ class SampledAnswers(WithPage, TableOfRows[SampledConfidence]):
     (1.0, 20)
     """
 
-    _row_class = SampledConfidence
     _json_keys = "n n_answers level confidences evaluations notes"
     _table_key = "confidences"
 
@@ -96,14 +95,8 @@ class SampledAnswers(WithPage, TableOfRows[SampledConfidence]):
         """Give the line of this name; an error if there is none."""
         return self._row_named(name, f"there is no line {name!r} in the table", "confidence")
 
-    def _json_item(self, attribute: str) -> Any:
-        """The value of an attribute in JSON; that of `evaluations` is all of each of them."""
-        if attribute == "evaluations":
-            return {name: each._content() for name, each in self.evaluations.items()}
-        return super()._json_item(attribute)
-
     def _page(self, name: str | None, source: Any) -> str:
-        from calibrant.results._pages.sampled_page import sampled_page
+        from calibrant.results._pages.small_pages import sampled_page
 
         return sampled_page(self, name, source)
 

@@ -59,24 +59,22 @@ def all_schemas() -> dict[str, dict[str, Any]]:
 
 def _schema_of(cls: Any, defs: dict[str, Any]) -> dict[str, Any]:
     """An object with the keys of a class; `defs` gets the classes that it holds."""
-    keys, optional = getattr(cls, "_json_keys", "").split(), set[str]()
-    keys = keys or [each.name for each in fields(cls)]
-    if hasattr(cls, "_json_types"):
-        keys += [key for key in cls._json_types if key not in {k.split("=")[0] for k in keys}]
-        optional = set(cls._json_optional.split())
-    properties = {}
-    for key in keys:
-        name, _, attribute = key.partition("=")
-        properties[name] = _schema(_type_of(cls, name, attribute or name), defs)
+    if hasattr(cls, "_json_attributes"):  # a result
+        attributes, optional = cls._json_attributes(), cls._json_optional.split()
+    else:
+        attributes, optional = {each.name: each.name for each in fields(cls)}, []
+    properties = {
+        key: _schema(_type_of(cls, key, attribute), defs) for key, attribute in attributes.items()
+    }
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required}
 
 
 def _type_of(cls: Any, key: str, attribute: str) -> Any:
     """The type of a key: as the class says, or the annotation of the attribute or property."""
-    said = getattr(cls, "_json_types", {})
-    if key in said:
-        return said[key]
+    given_types = getattr(cls, "_json_types", {})
+    if key in given_types:
+        return given_types[key]
     if attribute == getattr(cls, "_table_key", None):
         return COLUMNS
     if isinstance(given := getattr(cls, attribute, None), property):

@@ -108,7 +108,6 @@ class Segments(TableOfRows[Segment]):
     (2, True)
     """
 
-    _row_class = Segment
     _json_keys = (
         "p_value multicalibration_error columns=columns_searched depth n n_draws segments "
         "against_all_rows min_gap notes"
@@ -147,15 +146,9 @@ class Segments(TableOfRows[Segment]):
         depth = [len(row.values) for row in self.rows]
         return {"segment": self._values("name"), "depth": depth} | super().columns()
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns for display, of the worst segments.
-
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        return {name: values[:MOST_SHOWN] for name, values in self.columns().items()}
+    @property
+    def _printed_rows(self) -> slice:
+        return slice(MOST_SHOWN)
 
     @property
     def title(self) -> str:

@@ -79,14 +79,8 @@ def curve_axes(notion: str, is_hard: bool) -> tuple[str, str]:
 
 def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) -> Drawing:
     """A small reliability curve as SVG, through the points (x, y), interrupted where y is NaN."""
-    path, pen = "", "M"
-    for u, z in zip(x, y, strict=True):
-        if not math.isfinite(z):
-            pen = "M"
-            continue
-        path += f"{pen}{_x(u)},{_y(z)}"
-        pen = "L"
-    line = f'<path d="{path}" fill="none" stroke="{_BLUE}" stroke-width="1.8"/>'
+    points = [(_x(u), _y(z)) if math.isfinite(z) else None for u, z in zip(x, y, strict=True)]
+    line = f'<path d="{_broken_path(points)}" fill="none" stroke="{_BLUE}" stroke-width="1.8"/>'
     return _join_parts([_empty_diagram(*axes), line], "Smoothed reliability curve")
 
 
@@ -142,15 +136,25 @@ def sparkline(values: Sequence[float], width: int = 120, height: int = 18) -> Dr
     finite = [value for value in values if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     step = (width - 4) / max(1, len(values) - 1)
-    path, pen = "", "M"
+    points: list[tuple[str, str] | None] = []
     for i, value in enumerate(values):
-        if not math.isfinite(value):
-            pen = "M"
-            continue
         share = (value - low) / (high - low) if high > low else 0.5
-        path += f"{pen}{2 + i * step:.1f},{2 + (height - 4) * (1 - share):.1f}"
-        pen = "L"
+        place = f"{2 + i * step:.1f}", f"{2 + (height - 4) * (1 - share):.1f}"
+        points.append(place if math.isfinite(value) else None)
     return Drawing(
         f'<svg width="{width}" height="{height}" role="img" aria-label="from {low:.3g} to '
-        f'{high:.3g}"><path d="{path}" fill="none" stroke="{_BLUE}" stroke-width="1.3"/></svg>'
+        f'{high:.3g}"><path d="{_broken_path(points)}" fill="none" stroke="{_BLUE}" '
+        'stroke-width="1.3"/></svg>'
     )
+
+
+def _broken_path(points: Sequence[tuple[str, str] | None]) -> str:
+    """The SVG path through points (x, y), interrupted where there is None."""
+    path, pen = "", "M"
+    for point in points:
+        if point is None:
+            pen = "M"
+            continue
+        path += f"{pen}{point[0]},{point[1]}"
+        pen = "L"
+    return path

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from calibrant.results._base import MOST_LINES, TableOfRows, column
-from calibrant.results._fitting import fitted_text
 from calibrant.results._rendering import percent, range_text, shown
+from calibrant.results._text_tables import fitted_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.slices import SlicesDisplay
@@ -124,7 +124,6 @@ class Slices(TableOfRows[Slice]):
     [('b', 100), ('a', 100)]
     """
 
-    _row_class = Slice
     _json_keys = "by measure level tolerance slices notes"
     _table_key = "slices"
 
@@ -171,14 +170,12 @@ class Slices(TableOfRows[Slice]):
         own = name == self.measure or name not in self.rows[0].values
         return own and super()._is_shown(name)
 
-    def __repr__(self) -> str:
+    def _table_text(self) -> str:
         """As of other tables; columns that do not fit 100 letters stand in a table below."""
-        text = super().__repr__()
+        text = super()._table_text()
         if len(self) > MOST_LINES or max(map(len, text.splitlines())) <= _WIDTH:
             return text
-        lines = "".join(f"\n  {line}" for line in self._messages())
-        table = fitted_text(self.display_columns(), _WIDTH, indent="  ")
-        return f"{self.title}{lines}{chr(10) if lines else ''}\n{table}"
+        return fitted_text(self.display_columns(), _WIDTH, indent="  ")
 
     @property
     def _clustered(self) -> bool | None:

@@ -15,8 +15,9 @@ from calibrant._measures.smooth_rows import curve_limits
 from calibrant.results._base import Result
 from calibrant.results._notebook import html_box, html_list, html_table, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text
+from calibrant.results._rendering import as_frame
 from calibrant.results._sketch import curve_axes, curve_sketch
+from calibrant.results._text_tables import as_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.curves import SmoothReliabilityDisplay
@@ -269,16 +270,9 @@ class SmoothCurve(Result):
         scale = "predictions" if self.kind == "unit" else "logits"
         return f"{self.notion}, smoothed over {scale}, sigma {self.sigma:.4g}"
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give a few of the points, which is what is printed.
-
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        step = max(1, len(next(iter(self.points.values()))) // 16)
-        return {name: values[::step] for name, values in self.columns().items()}
+    @property
+    def _printed_rows(self) -> slice:
+        return slice(None, None, max(1, len(self.points["prediction"]) // 16))
 
     def __repr__(self) -> str:
         notes = "".join(f"\n  {note}" for note in self.notes)

@@ -17,7 +17,7 @@ Estimate: TypeAlias = Any
 # The most measures that are all shown.
 _MOST = 8
 _LONGEST = 40  # letters of a column's name
-_SAID = {"y_true": "label", "y_proba": "prediction"}
+_NOUNS = {"y_true": "label", "y_proba": "prediction"}
 
 
 def main_estimates(evaluation: Evaluation, named: bool = False) -> tuple[Estimate, ...]:
@@ -74,7 +74,7 @@ def input_lines(messages: Iterable[str]) -> list[str]:
     others: list[str] = []
     for message in messages:
         if isinstance(message, Note) and message.code == FOUND:
-            named = found.setdefault(_SAID[message.values["argument"]], [])
+            named = found.setdefault(_NOUNS[message.values["argument"]], [])
             named.append(_columns_in_words(message.values["columns"]))
         elif not (isinstance(message, Note) and message.code == CLASSES):
             others.append(message)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 from calibrant.results._base import Record
 from calibrant.results._rendering import (
@@ -105,7 +104,7 @@ class Interval(Record):
     True
     """
 
-    _json_types: ClassVar = {"estimand": str, "comment": str}
+    _json_properties = "estimand comment"
 
     measure: str
     value: float
@@ -162,10 +161,6 @@ class Interval(Record):
         """Why the value lies outside the interval, and the note; empty if there is neither."""
         estimate = f"the bias-corrected estimate is {distinct_numbers((self.estimate,))[0]}"
         return _join_clauses(self.bias and f"{self.bias}; {estimate}", self.note)
-
-    def _content(self) -> dict[str, Any]:
-        """The JSON of the interval, with `estimand` and `comment`."""
-        return {**super()._content(), "estimand": self.estimand, "comment": self.comment}
 
     def __repr__(self) -> str:
         estimate, low, high, sample = interval_words(self)
@@ -294,7 +289,7 @@ class VoteNoise(Record):
     (0.1, -0.15, 0.25)
     """
 
-    _json_types: ClassVar = {"noise": float, "estimand": str}
+    _json_properties = "noise estimand"
 
     measure: str
     value: float
@@ -317,10 +312,6 @@ class VoteNoise(Record):
     def estimand(self) -> str:
         """What `estimate` estimates."""
         return ESTIMAND if self.method == ESTIMATE_OF_INTERVAL else _THESE_ROWS
-
-    def _content(self) -> dict[str, Any]:
-        """The JSON, with `noise` and `estimand`."""
-        return {**super()._content(), "noise": self.noise, "estimand": self.estimand}
 
     def __repr__(self) -> str:
         votes = f"{self.votes_low}"

@@ -87,7 +87,6 @@ class WindowSlices(TableOfRows[WindowSlice]):
     ['de', 'fr']
     """
 
-    _row_class = WindowSlice
     _json_keys = "by measure evidence slices notes"
     _table_key = "slices"
 

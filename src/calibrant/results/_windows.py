@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from calibrant._core.errors import InputError
 from calibrant.results._base import TableOfRows, column
+from calibrant.results._mixins import WithPage
 from calibrant.results._rendering import Evidence
-from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.windows import WindowsDisplay
@@ -112,7 +112,6 @@ class Windows(WithPage, TableOfRows[Window]):
     (2, 2)
     """
 
-    _row_class = Window
     _json_keys = "every measure baseline windows alarm change_alarm slices notes"
     _table_key = "windows"
     _json_types: ClassVar = dict.fromkeys(("alarm", "change_alarm"), datetime | None)

@@ -291,18 +291,20 @@ def overlaid_curves(x_title: str, y_title: str) -> Spec:
     )
 
 
+def _risk_axes(x_title: str, y_title: str) -> tuple[Spec, Spec]:
+    """Encode the coverage `c` and the risk `r` as positions on the axes of a chart."""
+    axis = {"title": x_title, "format": ".0%", "tickCount": 6}
+    x = _number_field("c", axis=axis, scale={"domain": [0, 1], "nice": False})
+    return x, _number_field("r", axis={"title": y_title, "tickCount": 5})
+
+
 def risk_curves(x_title: str, y_title: str) -> Spec:
     """The Vega-Lite chart of several risk-coverage curves.
 
     Its data are `points`: risks `r` by coverage `c`; `name` says to which series a row belongs, and
     `colour` and `dash` are the look of that series.
     """
-    x = _number_field(
-        "c",
-        axis={"title": x_title, "format": ".0%", "tickCount": 6},
-        scale={"domain": [0, 1], "nice": False},
-    )
-    y = _number_field("r", axis={"title": y_title, "tickCount": 5})
+    x, y = _risk_axes(x_title, y_title)
     looks = {
         "color": _text_field("colour", scale=None),
         "strokeDash": _text_field("dash", scale=None),
@@ -323,9 +325,7 @@ def risk_curve(x_title: str, y_title: str) -> Spec:
 
     Its data are `points`: risks `r` by coverage `c`, with limits `lo` and `hi`.
     """
-    axis = {"title": x_title, "format": ".0%", "tickCount": 6}
-    x = _number_field("c", axis=axis, scale={"domain": [0, 1], "nice": False})
-    y = _number_field("r", axis={"title": y_title, "tickCount": 5})
+    x, y = _risk_axes(x_title, y_title)
     details = _tooltip_fields("coverage", "from prediction", "risk", "interval")
     band, line = {"color": ONE, "opacity": 0.16, "clip": True}, {"color": ONE, "strokeWidth": 2}
     return _layered_chart(

@@ -10,8 +10,12 @@ from typing import Any
 from calibrant._measures.catalogue import HEADLINE, find
 from calibrant.results._check import FEWEST_ROWS
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import lines_caption, percent_text, render_page, series_columns
-from calibrant.results._pages.provenance import checked_name, checked_source, versions
+from calibrant.results._pages.page import (
+    lines_caption,
+    percent_text,
+    render_result_page,
+    series_columns,
+)
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
 from calibrant.results._rendering import (
@@ -53,7 +57,6 @@ def comparison_page(
         _measure_data(comparison, each, sentence_names[each]) for each in comparison.measures
     ]
     first = set(comparison.order(main)[:_CURVES])
-    title = checked_name(name, f"{len(names)} predictors compared")
     risks, risk_spec = _risk_data(comparison, looks)
     data = {
         "kind": "comparison",
@@ -63,10 +66,12 @@ def comparison_page(
         "looks": looks,
         "specs": {**_chart_specs(comparison), **risk_spec},
     }
-    return render_page(
+    return render_result_page(
         "comparison.html",
         data,
-        title=title,
+        name=name,
+        title=f"{len(names)} predictors compared",
+        source=source,
         comparison=comparison,
         answer=_best_sentence(comparison, main),
         main=measures[0],
@@ -79,8 +84,6 @@ def comparison_page(
         slices=_slice_table(comparison),
         lines=lines_caption(comparison.tables),
         level=percent(comparison.level),
-        source=checked_source(source),
-        versions=versions(),
     )
 
 
@@ -343,8 +346,10 @@ def _slice_table(comparison: ComparisonData) -> dict[str, Any] | None:
 
     def largest(item: tuple[str, dict[str, Any]]) -> float:
         """The largest value of a slice, bias-corrected where that is known."""
-        values = [row.values[measure] if row.estimate != row.estimate else row.estimate
-                  for row in item[1].values()]  # fmt: skip
+        values = [
+            row.values[measure] if math.isnan(row.estimate) else row.estimate
+            for row in item[1].values()
+        ]
         return max([value for value in values if value == value], default=-math.inf)
 
     return {

@@ -21,6 +21,7 @@ from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
 from calibrant._core.version import __version__
+from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.style import FULL_ROWS
 from calibrant.results._plots.typing import ReliabilityData, SmoothData
 from calibrant.results._rendering import range_text, shortened, shown, shown_p
@@ -64,6 +65,23 @@ def render_page(template: str, data: dict[str, Any], **facts: Any) -> str:
         "policy": _security_policy(vega, code),
     }
     return str(environment().get_template(template).render(**facts, **parts))
+
+
+def render_result_page(
+    template: str, data: dict[str, Any], *, name: Any, title: str, source: Any, **facts: Any
+) -> str:
+    """Render the page of a result, with its recipe: where the rows come from, and versions.
+
+    `name` is the title that the caller gives, `title` the one without it.
+    """
+    return render_page(
+        template,
+        data,
+        title=checked_name(name, title),
+        source=checked_source(source),
+        versions=versions(),
+        **facts,
+    )
 
 
 @cache

@@ -7,8 +7,7 @@ from typing import Any
 
 from calibrant._measures.catalogue import entry_of
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import render_page
-from calibrant.results._pages.provenance import checked_name, checked_source, versions
+from calibrant.results._pages.page import render_result_page
 from calibrant.results._plots.time_labels import label_format
 from calibrant.results._plots.typing import Columns, WindowsData
 from calibrant.results._rendering import shown_in
@@ -39,7 +38,6 @@ def windows_page(
     form = label_format(columns["start"])
     most = max(value for name in _EVIDENCE for value in columns.get(name, [0.0]) if value == value)
     facts = {
-        "title": checked_name(name, f"Calibration over time, windows of {windows.every}"),
         "answer": answer,
         "tone": tone,
         "notes": windows.notes,
@@ -54,8 +52,6 @@ def windows_page(
         "n_rows": sum(columns["n"]),
         **_newest_first(windows, columns, alarm_at),
         "slices": None if windows.slices is None else _slice_table(windows.slices),
-        "source": checked_source(source),
-        "versions": versions(),
     }
     specs = {
         "windows": charts.measure_over_time(called, form, single=len(rows) == 1),
@@ -63,8 +59,13 @@ def windows_page(
         "change": charts.e_value_over_time(alarm_at, form, "change"),
     }
     known = {"evidence": has_evidence, "change": has_change}
-    return render_page(
-        "windows.html", {"kind": "windows", "rows": rows, "specs": specs, **known}, **facts
+    return render_result_page(
+        "windows.html",
+        {"kind": "windows", "rows": rows, "specs": specs, **known},
+        name=name,
+        title=f"Calibration over time, windows of {windows.every}",
+        source=source,
+        **facts,
     )
 
 

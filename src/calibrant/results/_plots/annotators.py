@@ -8,23 +8,24 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, Size
-from calibrant.results._plots.captions import percent, shown_of
+from calibrant.results._plots.captions import shown_of
 from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.rows_of_dots import (
-    bar_sign,
-    chance_sign,
+    bar_entry,
+    chance_entry,
     check_cap,
-    dot_sign,
+    dot_entry,
     draw_chance_marks,
     draw_dots,
     height_of,
     legend_of_rows,
     name_rows,
-    ring_sign,
+    ring_entry,
     rows_with_room,
 )
 from calibrant.results._plots.style import COLUMN
 from calibrant.results._plots.typing import NamedRowsData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,13 +109,13 @@ class AnnotatorsDisplay(Drawn):
             self.expected_ = draw_chance_marks(axes, columns["expected"])
             name_rows(axes, columns[people.by], 26, columns["n"])
             axes.set_xlabel(f"agreement with the rest by {people.by} (votes)")
-            signs = [
-                dot_sign("significant", color),
-                ring_sign("not significant", color),
-                chance_sign("expected agreement"),
-                bar_sign(f"{100 * people.level:g}% interval", color),
+            entries = [
+                dot_entry("significant", color),
+                ring_entry("not significant", color),
+                chance_entry("expected agreement"),
+                bar_entry(f"{percent(people.level)} interval", color),
             ]
-            legend_of_rows(axes, signs, legend, on_own_figure=ax is None)
+            legend_of_rows(axes, entries, legend, on_own_figure=ax is None)
         level = percent(people.level)
         self._sentences = [
             f"Dots are the agreement of each {people.by} with the rest, with {level} confidence "

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from calibrant.results._plots.style import FULL_ROWS
 from calibrant.results._plots.typing import CurveData, ReliabilityData
+from calibrant.results._rendering import percent
 
 # Whose isotonic curve it is, doi:10.1073/pnas.2016191118.
 _CORP = "Dimitriadis, Gneiting and Jordan, 2021"
-
-
-def percent(level: float) -> str:
-    """A level as a caption has it: ``95%``."""
-    return f"{100 * level:g}%"
 
 
 def shown_of(shown: int, n: int, what: str, order: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._core.validation import check_count, public
 from calibrant.results._plots.canvas import DrawnFromPredictions, Size, figure_size, panels
-from calibrant.results._plots.captions import about_curve, percent, rows_of_table, shown_of
+from calibrant.results._plots.captions import about_curve, rows_of_table, shown_of
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     bin_cells,
@@ -22,6 +22,7 @@ from calibrant.results._plots.fitting import fit_panels, has_layout_engine
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK, Looks
 from calibrant.results._plots.typing import ClasswiseData, CurveData, ReliabilityData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

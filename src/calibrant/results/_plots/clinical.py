@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
 from calibrant.results._plots.canvas import Drawn, Size, is_new_figure
-from calibrant.results._plots.captions import about_band, about_diagonal, percent
+from calibrant.results._plots.captions import about_band, about_diagonal
 from calibrant.results._plots.curves import ReliabilityCurveDisplay
 from calibrant.results._plots.diagram_parts import (
     CURVE,
@@ -19,8 +19,9 @@ from calibrant.results._plots.diagram_parts import (
     strip_axes,
 )
 from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
-from calibrant.results._plots.style import COLOURS, COLUMN, INK
+from calibrant.results._plots.style import COLOURS, COLUMN, INK, Looks
 from calibrant.results._plots.typing import ClinicalData, CurveData, ReliabilityData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,8 +100,8 @@ class ClinicalDisplay(Drawn):
             if is_new_figure(axes) and axes.figure.bbox.width / axes.figure.dpi >= _WITH_STATISTICS:
                 # The longest line is broken, or the diagram would be smaller.
                 lines = "\n".join(self._statistics()).replace("the large ", "the large\n   ")
-                axes.text(1.05, 1.0, lines, transform=axes.transAxes, va="top",
-                          fontsize="small", linespacing=1.5)  # fmt: skip
+                looks: Looks = {"va": "top", "fontsize": "small", "linespacing": 1.5}
+                axes.text(1.05, 1.0, lines, transform=axes.transAxes, **looks)
             place_legend(
                 axes, [*predictor_entries(axes), *mark_entries(axes), diagonal_entry()], legend
             )
@@ -123,7 +124,7 @@ class ClinicalDisplay(Drawn):
         at = self.curve.columns()["prediction"]
         x = np.linspace(max(min(at), 1e-4), min(max(at), 1 - 1e-4), 200)
         y = sigmoid(intercept + slope * np.log(x / (1 - x)))
-        looks: Any = {"color": INK, "linewidth": 1.1, "linestyle": (0, (4, 2)), "gid": CURVE}
+        looks: Looks = {"color": INK, "linewidth": 1.1, "linestyle": (0, (4, 2)), "gid": CURVE}
         (line,) = ax.plot(x, y, label="logistic recalibration", **looks)
         return line
 

@@ -11,24 +11,25 @@ from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant._measures.catalogue import find
 from calibrant.results._plots.canvas import DrawnFromPredictions, Size
-from calibrant.results._plots.captions import percent, shown_of
+from calibrant.results._plots.captions import shown_of
 from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
-    bar_sign,
+    bar_entry,
     check_cap,
-    dot_sign,
+    dot_entry,
     draw_dots,
     draw_sample_crosses,
     height_of,
     legend_of_rows,
     name_rows,
-    ring_sign,
+    ring_entry,
     rows_with_room,
-    sample_sign,
+    sample_entry,
 )
 from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import ComparisonData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -230,15 +231,15 @@ class ComparisonDisplay(DrawnFromPredictions):
 
         `kind` is that of the diagram.
         """
-        level = f"{100 * self.comparison.level:g}%"
+        level = percent(self.comparison.level)
         words = {
             "values": ("estimate", f"{level} confidence interval"),
             "ranks": ("by the estimated differences", f"{level} confidence interval"),
             "differences": ("estimate", f"{level} interval"),
         }[kind]
-        signs = [dot_sign(words[0], color), bar_sign(words[1], color)]
+        entries = [dot_entry(words[0], color), bar_entry(words[1], color)]
         if any(marks is not None for marks in self.samples_.values()):
-            signs.append(sample_sign(color))
+            entries.append(sample_entry(color))
         if kind == "differences":
-            signs.append(ring_sign("not significantly different", color))
-        return signs
+            entries.append(ring_entry("not significantly different", color))
+        return entries

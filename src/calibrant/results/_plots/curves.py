@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import DrawnFromPredictions, Size, fill_band, fit_height
-from calibrant.results._plots.captions import about_band, about_diagonal, about_strip, percent
+from calibrant.results._plots.captions import about_band, about_diagonal, about_strip
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     OUTSIDE,
@@ -25,6 +25,7 @@ from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.names import legend_label
 from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import CurveData, DiagramData, SmoothData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -315,7 +316,7 @@ class SmoothReliabilityDisplay(_CurveDisplay):
         self.line_ = self._draw_line(x, y, name, f"smoothed, σ = {curve.sigma:.2g}", looks)
         self.band_ = None
         if with_band and level is not None:
-            gid = f"{100 * level:g}% interval, pointwise"
+            gid = f"{percent(level)} interval, pointwise"
             self.band_ = fill_band(ax, x, drawn["low"], drawn["high"], colour, gid=gid)
         self.outside_ = self._mark_outside(ax)
 

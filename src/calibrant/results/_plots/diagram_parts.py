@@ -13,6 +13,7 @@ from calibrant.results._plots.canvas import fill_band, frame_strip, style_frame
 from calibrant.results._plots.legends import LegendOption, place_legend
 from calibrant.results._plots.style import FULL_ROWS, GREY, Looks
 from calibrant.results._plots.typing import CurveData, ReliabilityData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +118,7 @@ def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
     grey. The other kinds are about the curve, in its colour.
     """
     points = curve.columns()
-    level = f"{100 * curve.level:g}%"
+    level = percent(curve.level)
     words = {
         "consistency": f"{level} band if calibrated",
         "confidence": f"{level} interval, simultaneous",

@@ -49,7 +49,7 @@ def has_layout_engine(artist: Any) -> bool:
     return artist.figure.figure.get_layout_engine() is not None
 
 
-def settle(ax: Axes) -> None:
+def place_diagram(ax: Axes) -> None:
     """Give a diagram without its legend its place: labels as wide as their axes, all in its cell.
 
     A figure of Calibrant with its usual size needs nothing: it grows.

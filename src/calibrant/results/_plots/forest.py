@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Self
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, Size, fill_band
-from calibrant.results._plots.captions import about_diagonal, percent
+from calibrant.results._plots.captions import about_diagonal
 from calibrant.results._plots.diagram_parts import draw_empty_diagram
 from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.rows_of_dots import (
-    bar_sign,
-    dot_sign,
+    bar_entry,
+    dot_entry,
     draw_dots,
     height_of,
     legend_of_rows,
     name_rows,
 )
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
+from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK, Looks
 from calibrant.results._plots.typing import CentresData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,9 +87,9 @@ class ForestDisplay(Drawn):
         with self._canvas(ax, (COLUMN, height_of(n + 2) + 0.25), size) as axes:
             draw_dots(axes, value, (low, high))
             axes.hlines(n + 0.5, mean.new_low, mean.new_high, color=GREY, linewidth=1.2)
-            diamond = [(mean.low, n + 0.5), (mean.estimate, n + 0.15),
-                       (mean.high, n + 0.5), (mean.estimate, n + 0.85)]  # fmt: skip
-            axes.fill(*zip(*diamond, strict=True), color=INK, zorder=3)
+            across = (mean.low, mean.estimate, mean.high, mean.estimate)
+            down = (n + 0.5, n + 0.15, n + 0.5, n + 0.85)
+            axes.fill(across, down, color=INK, zorder=3)  # a diamond
             name_rows(axes, names, 26, counts)
             axes.set_ylim(n + 1.2, -0.5)
             if self.quantity == "observed_expected":
@@ -98,11 +99,14 @@ class ForestDisplay(Drawn):
             if right is not None:
                 axes.axvline(right, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             axes.set_xlabel(f"{label} by centre (rows)")
-            level = f"{100 * self.centres.level:g}% interval"
-            signs = [dot_sign("centre", None), bar_sign(level, None),
-                     dot_sign("mean of centres", INK, marker="D"),
-                     dot_sign("a new centre", GREY, marker="", linestyle="-")]  # fmt: skip
-            legend_of_rows(axes, signs, legend, on_own_figure=ax is None)
+            level = f"{percent(self.centres.level)} interval"
+            entries = [
+                dot_entry("centre", None),
+                bar_entry(level, None),
+                dot_entry("mean of centres", INK, marker="D"),
+                dot_entry("a new centre", GREY, marker="", linestyle="-"),
+            ]
+            legend_of_rows(axes, entries, legend, on_own_figure=ax is None)
         level = percent(self.centres.level)
         reference = "" if right is None else f" The dashed line is at {right:g}, its ideal value."
         self._sentences = [
@@ -156,18 +160,18 @@ class CentreCurveDisplay(Drawn):
             The display, drawn.
         """
         check_legend(legend)
-        points, level = self.centres.curve, f"{100 * self.centres.level:g}%"
+        points, level = self.centres.curve, percent(self.centres.level)
         x = points["prediction"]
         if not x.size:
             raise InputError("there is no mean curve: fewer than three centres have a fitted curve")
         with self._canvas(ax, (COLUMN, COLUMN), size) as axes:
             draw_empty_diagram(axes, "predicted probability", "observed frequency", True)
-            new = fill_band(axes, x, points["new_low"], points["new_high"], GREY, alpha=0.2)
-            band = fill_band(axes, x, points["low"], points["high"], COLOURS[0], alpha=0.3)
-            (self.line_,) = axes.plot(x, points["mean_target"], color=COLOURS[0], linewidth=1.5)
-            for artist, words in ((self.line_, "mean of centres"), (band, f"its {level} interval"),
-                                  (new, f"a new centre, {level}")):  # fmt: skip
-                artist.set_label(words)
+            looks: Looks = {"alpha": 0.2, "label": f"a new centre, {level}"}
+            new = fill_band(axes, x, points["new_low"], points["new_high"], GREY, **looks)
+            looks = {"alpha": 0.3, "label": f"its {level} interval"}
+            band = fill_band(axes, x, points["low"], points["high"], COLOURS[0], **looks)
+            looks = {"color": COLOURS[0], "linewidth": 1.5, "label": "mean of centres"}
+            (self.line_,) = axes.plot(x, points["mean_target"], **looks)
             place_legend(axes, [self.line_, band, new], legend)
         self._sentences = [
             f"The line is the mean calibration curve of the centres, with its {level} confidence "

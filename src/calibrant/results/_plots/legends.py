@@ -15,8 +15,8 @@ from calibrant.results._plots.fitting import (
     fit_into_cell,
     fit_panels,
     has_layout_engine,
+    place_diagram,
     run_layout,
-    settle,
     wrap_labels,
 )
 
@@ -63,7 +63,7 @@ def place_legend(ax: Axes, handles: list[Any], legend: LegendOption = True) -> N
     nothing is drawn. A name of a location puts it there; False leaves it out.
     """
     _remove(ax)
-    settle(ax)
+    place_diagram(ax)
     labels = _visible_labels(handles)
     if legend is False or not handles:
         return
@@ -76,11 +76,11 @@ def place_legend(ax: Axes, handles: list[Any], legend: LegendOption = True) -> N
             made = _place_below(ax, handles, labels, columns)
             if made.get_window_extent().width <= 0.96 * ax.figure.bbox.width:
                 break
-        if _grows(ax):
+        if _may_grow(ax):
             made.set_gid(_BELOW)
-            _grow(ax, _more_lines(made))
+            _grow_figure(ax, _height_after_first_line(made))
     else:
-        _place_on_axes_of_others(ax, handles, labels)
+        _place_on_callers_axes(ax, handles, labels)
 
 
 def legend_below_figure(figure: Any, handles: list[Any], legend: LegendOption = True) -> None:
@@ -97,7 +97,7 @@ def legend_below_figure(figure: Any, handles: list[Any], legend: LegendOption = 
             _place_inside(figure.axes[-1], handles, labels, legend)
         return
     where = "outside lower center" if has_engine else "lower center"
-    for columns, size in _layouts(labels, _letters(figure.axes[-1])):
+    for columns, size in _layouts(labels, _font_size(figure.axes[-1])):
         for old in list(figure.legends):
             old.remove()
         made = figure.legend(handles, labels, loc=where, ncols=columns, fontsize=size, **_LOOKS)
@@ -142,12 +142,12 @@ def _remove(ax: Axes) -> None:
     old = ax.get_legend()
     if old is None:
         return
-    if _grows(ax) and old.get_gid() == _BELOW:
-        _grow(ax, -_more_lines(old))
+    if _may_grow(ax) and old.get_gid() == _BELOW:
+        _grow_figure(ax, -_height_after_first_line(old))
     old.remove()
 
 
-def _more_lines(legend: Any) -> float:
+def _height_after_first_line(legend: Any) -> float:
     """The height in inches of the lines of a legend after its first."""
     n = len(legend.get_texts())
     lines = -(-n // legend._ncols)
@@ -155,25 +155,25 @@ def _more_lines(legend: Any) -> float:
     return height * (lines - 1) / max(lines, 1)
 
 
-def _grows(ax: Axes) -> bool:
+def _may_grow(ax: Axes) -> bool:
     """Whether the figure of the axes is higher for a legend of several lines."""
     return is_new_figure(ax) and not has_chosen_size(ax) and ax.get_box_aspect() is None
 
 
-def _grow(ax: Axes, inches: float) -> None:
+def _grow_figure(ax: Axes, inches: float) -> None:
     """Make the figure of the axes higher by so many inches."""
     figure: Any = ax.figure
     figure.set_figheight(figure.get_figheight() + inches)
 
 
-def _place_on_axes_of_others(ax: Axes, handles: list[Any], labels: list[str]) -> None:
+def _place_on_callers_axes(ax: Axes, handles: list[Any], labels: list[str]) -> None:
     """Put a legend below the caller's axes, or inside them where nothing is drawn, or nowhere.
 
     Only a layout engine makes room below; without one, inside is tried first.
     """
     if has_layout_engine(ax):
         box = ax.get_window_extent()
-        for columns, size in _layouts(labels, _letters(ax)):
+        for columns, size in _layouts(labels, _font_size(ax)):
             made = _place_below(ax, handles, labels, columns, size)
             extent = made.get_window_extent()
             if extent.width <= 1.1 * box.width and extent.height <= 0.4 * box.height:
@@ -194,7 +194,7 @@ def _place_in_cell(ax: Axes, handles: list[Any], labels: list[str]) -> bool:
     if locator is not None and not isinstance(locator, Inset):
         return False
     left, bottom, right, _ = cell_of(ax)
-    for columns, size in _layouts(labels, _letters(ax)):
+    for columns, size in _layouts(labels, _font_size(ax)):
         made = _place_below(ax, handles, labels, columns, size)
         if made.get_window_extent().width > right - left:
             continue
@@ -214,7 +214,7 @@ def _place_in_size(ax: Axes, handles: list[Any], labels: list[str]) -> None:
     """Put a legend on a figure of a chosen size: on clear ground, or where most room is left."""
     if _find_clear(ax, handles, labels):
         return
-    size = max(SMALLEST, _letters(ax) - 1)
+    size = max(SMALLEST, _font_size(ax) - 1)
     places: list[Callable[[], Any]] = [
         lambda: _place_below(ax, handles, labels, _n_columns(labels), size),
         lambda: _place_right(ax, handles, labels, size),
@@ -237,7 +237,7 @@ def _place_in_size(ax: Axes, handles: list[Any], labels: list[str]) -> None:
 
 def _find_clear(ax: Axes, handles: list[Any], labels: list[str]) -> bool:
     """Put a legend inside the axes where it covers nothing; say whether there is room."""
-    letters = _letters(ax)
+    letters = _font_size(ax)
     for size in dict.fromkeys((letters, max(SMALLEST, 0.85 * letters), SMALLEST)):
         for where in _TRIED:
             box = _place_inside(ax, handles, labels, where, size).get_window_extent()
@@ -291,7 +291,7 @@ def _layouts(labels: list[str], letters: float) -> list[tuple[int, float]]:
     return [(columns, size) for size in sizes for columns in range(_n_columns(labels), 0, -1)]
 
 
-def _letters(ax: Axes) -> float:
+def _font_size(ax: Axes) -> float:
     """The usual size of letters of a legend on these axes: that of tick labels, in points."""
     ticks = ax.get_xticklabels()
     return float(ticks[0].get_fontsize()) if ticks else 8.0

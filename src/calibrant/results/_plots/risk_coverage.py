@@ -8,11 +8,11 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import DrawnFromPredictions, Size, fill_band, style_frame
-from calibrant.results._plots.captions import percent
 from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.names import legend_label
 from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import RiskCoverageData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ class RiskCoverageDisplay(DrawnFromPredictions):
             (self.line_,) = axes.plot(x, columns["risk"], label=label, gid=_CURVE, **looks)
             self.band_ = None
             if band:
-                label = f"{100 * self.curve.level:g}% at each coverage"
+                label = f"{percent(self.curve.level)} at each coverage"
                 ends = columns["low"], columns["high"]
                 self.band_ = fill_band(axes, x, *ends, colour, label=label)
             self._style_axes(axes, columns, legend)

@@ -151,7 +151,7 @@ def draw_chance_marks(ax: Axes, values: ArrayLike) -> Any:
 # Entries of a legend under rows of dots.
 
 
-def dot_sign(label: str, color: Any, **looks: Any) -> Any:
+def dot_entry(label: str, color: Any, **looks: Any) -> Any:
     """The legend's entry for a dot with this label; `color` None is the first colour.
 
     `looks` are options of `Line2D`: ``markerfacecolor="white"`` makes it a ring.
@@ -163,24 +163,24 @@ def dot_sign(label: str, color: Any, **looks: Any) -> Any:
     return Line2D([], [], label=label, **{**dot, **looks})
 
 
-def ring_sign(label: str, color: Any) -> Any:
+def ring_entry(label: str, color: Any) -> Any:
     """The legend's entry for a ring, a dot that is not filled."""
-    return dot_sign(label, color, markerfacecolor="white")
+    return dot_entry(label, color, markerfacecolor="white")
 
 
-def sample_sign(color: Any) -> Any:
+def sample_entry(color: Any) -> Any:
     """The legend's entry for crosses at values of the sample."""
-    return dot_sign("in the sample", color, marker="x", markeredgewidth=0.9)
+    return dot_entry("in the sample", color, marker="x", markeredgewidth=0.9)
 
 
-def chance_sign(label: str) -> Any:
+def chance_entry(label: str) -> Any:
     """The legend's entry for vertical marks at values that chance would show."""
-    return dot_sign(label, GREY, marker="|", markersize=7, markeredgewidth=1.4)
+    return dot_entry(label, GREY, marker="|", markersize=7, markeredgewidth=1.4)
 
 
-def bar_sign(label: str, color: Any) -> Any:
+def bar_entry(label: str, color: Any) -> Any:
     """The legend's entry for an interval: a thick pale line."""
-    return dot_sign(label, color, marker="", linestyle="-", linewidth=2.2, alpha=0.35)
+    return dot_entry(label, color, marker="", linestyle="-", linewidth=2.2, alpha=0.35)
 
 
 def legend_of_rows(

@@ -9,26 +9,27 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, Size
-from calibrant.results._plots.captions import percent, shown_of
+from calibrant.results._plots.captions import shown_of
 from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
-    bar_sign,
-    chance_sign,
+    bar_entry,
+    chance_entry,
     check_cap,
-    dot_sign,
+    dot_entry,
     draw_chance_marks,
     draw_dots,
     draw_sample_crosses,
     height_of,
     legend_of_rows,
     name_rows,
-    ring_sign,
+    ring_entry,
     rows_with_room,
-    sample_sign,
+    sample_entry,
 )
 from calibrant.results._plots.style import COLUMN
 from calibrant.results._plots.typing import NamedRowsData
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,14 +153,14 @@ class SlicesDisplay(Drawn):
 
     def _legend_entries(self, color: Any) -> list[Any]:
         """The legend's entries for the marks that are drawn."""
-        signs = [dot_sign("significant", color)]
+        entries = [dot_entry("significant", color)]
         if self.noise_ is not None:
-            signs += [ring_sign("not significant", color), chance_sign("noise floor (95%)")]
+            entries += [ring_entry("not significant", color), chance_entry("noise floor (95%)")]
         if self.bars_ is not None:
-            signs.append(bar_sign(f"{100 * self.slices.level:g}% interval", color))
+            entries.append(bar_entry(f"{percent(self.slices.level)} interval", color))
         if self.samples_ is not None:
-            signs.append(sample_sign(color))
-        return signs
+            entries.append(sample_entry(color))
+        return entries
 
 
 def _estimates_or_values(estimates: Sequence[float], values: Sequence[float]) -> list[float]:

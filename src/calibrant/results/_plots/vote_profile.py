@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, Size, style_frame
-from calibrant.results._plots.captions import percent
 from calibrant.results._plots.diagram_parts import x_label_of
 from calibrant.results._plots.legends import (
     LegendOption,
@@ -20,6 +19,7 @@ from calibrant.results._plots.legends import (
     place_legend,
 )
 from calibrant.results._plots.style import COLUMN, GREY, Looks, series_style
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

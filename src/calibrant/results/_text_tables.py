@@ -1,4 +1,5 @@
-"""Tables as text of a width: names of columns on several lines, long names cut, columns in blocks.
+"""Tables as text: as wide as they are, or of a width, with names of columns on several lines, long
+names cut, and columns in blocks.
 
 No column is left out: what does not fit beside the others follows below them, after the names of
 the rows. Names of rows are cut in the middle; other texts go on in the next line.
@@ -7,30 +8,29 @@ the rows. Names of rows are cut in the middle; other texts go on in the next lin
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from calibrant._core.lines import shortened_middle, wrapped
-from calibrant.results._rendering import shown_in
+from calibrant.results._rendering import Columns, shown_in
 
-# Texts are not made narrower than this.
-_FEWEST = 24
-_BETWEEN = 2
+# Texts are not made narrower than this, and so many spaces stand between two columns.
+_NARROWEST = 24
+_GAP = 2
 
 
 @dataclass
 class _Column:
     """A column as text: its name and its cells, each of one or more lines.
 
-    `numeric` says whether the cells are numbers, and `rows` whether they are the names of rows.
+    `numeric` says whether the cells are numbers, `names_rows` whether they name the rows.
     """
 
     head: list[str]
     cells: list[list[str]]
     numeric: bool
-    rows: bool
+    names_rows: bool
 
     @property
     def width(self) -> int:
@@ -52,20 +52,49 @@ class _Column:
 
     def narrow(self, most: int) -> None:
         """Make texts at most so wide: names of rows are cut, others go on in the next line."""
-        if self.rows:
+        if self.names_rows:
             self.cells = [[shortened_middle(cell[0], most)] for cell in self.cells]
         else:
             self.cells = [wrapped(" ".join(cell), most) for cell in self.cells]
         self.head = [shortened_middle(line, most) for line in self.head]
 
 
-def fitted_text(columns: Mapping[str, Sequence[Any]], width: int, *, indent: str = "") -> str:
+def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> str:
+    """An aligned text table of columns, numbers to the right, each line after the `indent`.
+
+    A table of more than `most` rows shows the first and the last ones, `most` in all.
+    """
+    n, cut = len(next(iter(columns.values()), ())), 0
+    if most is not None and n > most:
+        cut, last = most - most // 4, n - most // 4
+        columns = {name: [*values[:cut], *values[last:]] for name, values in columns.items()}
+    lines = _table_lines(_text_columns(columns), indent)
+    if cut and most is not None:
+        lines.insert(cut + 1, f"{indent}... {n - most:,} more rows ...")
+    return "\n".join(lines)
+
+
+def fitted_text(columns: Columns, width: int, *, indent: str = "") -> str:
     """An aligned table of columns whose lines have at most `width` letters, the indent included.
 
     Columns that do not fit make further tables below, each of which begins with the first column.
     """
     room = width - len(indent)
-    given = [
+    given = _text_columns(columns)
+    if _width(given) > room:
+        for column in given:
+            column.fold_head()
+    if _width(given) > room and _least_width(given) <= room:
+        _narrow_texts(given, room)
+    blocks = _blocks(given, room)
+    for block in blocks:
+        _narrow_texts(block, room)
+    return "\n\n".join("\n".join(_table_lines(block, indent)) for block in blocks)
+
+
+def _text_columns(columns: Columns) -> list[_Column]:
+    """The columns as text, each name and each value on one line."""
+    return [
         _Column(
             [name],
             [[shown_in(name, value)] for value in values],
@@ -74,26 +103,17 @@ def fitted_text(columns: Mapping[str, Sequence[Any]], width: int, *, indent: str
         )
         for i, (name, values) in enumerate(columns.items())
     ]
-    if _width(given) > room:
-        for column in given:
-            column.fold_head()
-    if _width(given) > room and _fewest(given) <= room:
-        _narrow_texts(given, room)
-    blocks = _blocks(given, room)
-    for block in blocks:
-        _narrow_texts(block, room)
-    return "\n\n".join(_table(block, indent) for block in blocks)
 
 
 def _width(columns: Sequence[_Column]) -> int:
     """The width of columns side by side."""
-    return sum(column.width + _BETWEEN for column in columns) - _BETWEEN
+    return sum(column.width + _GAP for column in columns) - _GAP
 
 
-def _fewest(columns: Sequence[_Column]) -> int:
+def _least_width(columns: Sequence[_Column]) -> int:
     """The width of columns side by side whose texts are as narrow as they may be."""
-    most = [each.width if each.numeric else min(each.width, _FEWEST) for each in columns]
-    return sum(width + _BETWEEN for width in most) - _BETWEEN
+    most = [each.width if each.numeric else min(each.width, _NARROWEST) for each in columns]
+    return sum(width + _GAP for width in most) - _GAP
 
 
 def _narrow_texts(columns: Sequence[_Column], room: int) -> None:
@@ -102,9 +122,9 @@ def _narrow_texts(columns: Sequence[_Column], room: int) -> None:
     while texts and _width(columns) > room:
         widest = max(texts, key=lambda column: column.width)
         before = widest.width
-        if before <= _FEWEST:
+        if before <= _NARROWEST:
             return
-        widest.narrow(max(_FEWEST, before - max(1, _width(columns) - room)))
+        widest.narrow(max(_NARROWEST, before - max(1, _width(columns) - room)))
         if widest.width == before:  # one long word
             texts.remove(widest)
 
@@ -124,20 +144,18 @@ def _blocks(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
     return blocks or [list(columns)]
 
 
-def _table(columns: Sequence[_Column], indent: str) -> str:
+def _table_lines(columns: Sequence[_Column], indent: str) -> list[str]:
     """The lines of columns side by side: names at the bottom of their lines, numbers right."""
     height = max((len(column.head) for column in columns), default=0)
     heads = [[""] * (height - len(column.head)) + column.head for column in columns]
     lines = list(zip(*heads, strict=True))
     for cells in zip(*(column.cells for column in columns), strict=True):
         lines += zip_longest(*cells, fillvalue="")
-    return "\n".join(
-        (
-            indent
-            + (" " * _BETWEEN).join(
-                cell.rjust(column.width) if column.numeric else cell.ljust(column.width)
-                for cell, column in zip(line, columns, strict=True)
-            )
-        ).rstrip()
-        for line in lines
-    )
+    widths, out = [column.width for column in columns], []
+    for line in lines:
+        padded = (
+            cell.rjust(width) if column.numeric else cell.ljust(width)
+            for cell, column, width in zip(line, columns, widths, strict=True)
+        )
+        out.append((indent + (" " * _GAP).join(padded)).rstrip())
+    return out
