@@ -179,18 +179,8 @@ def softmax_sums(
             f"a lazy frame sums the products of up to {MOST_PARAMETERS} parameters, but this map "
             f"has {count}: fit it to a file with `calibrant scale`, or collect the frame"
         )
-    frame, classes = _scored(samples, model, logits=logits), _of_class(model)
-    eta = {f"e{r}": _linear(model, r, theta) for r in classes}
-    frame = frame.with_columns(**eta).with_columns(top=largest(list(eta)))
-    powers = {r: (col(f"e{r}") - col("top")).exp() for r in classes}
-    if model.offset:
-        powers = {r: where(col(f"a{r}"), each, 0.0) for r, each in powers.items()}
-    frame = frame.with_columns(**{f"x{r}": each for r, each in powers.items()})
-    frame = frame.with_columns(whole=total([col(f"x{r}") for r in classes]))
-    frame = frame.with_columns(lse=col("top") + col("whole").log())
-    shares = {f"x{r}": col(f"x{r}") / col("whole") for r in classes}
-    losses = {f"l{r}": col("lse") - col(f"e{r}") for r in classes}
-    frame = frame.with_columns(**shares, **losses)
+    frame = _with_softmax(_scored(samples, model, logits=logits), model, theta)
+    classes = model.own_classes
     features: dict[int, dict[int, Expr]] = {j: {} for j in range(count)}
     for r in classes:
         for j, scaled in model.classes[r] or ():
@@ -228,6 +218,24 @@ def softmax_sums(
     return SoftmaxSums(*parts, gradient, hessian, found["wrong"])
 
 
+def _with_softmax(frame: Frame, model: SoftmaxModel, theta: Array) -> Frame:
+    """The rows of `_scored` with the softmax at the parameters: each class's logit `e{r}`,
+    probability `x{r}` and loss `l{r}`.
+    """
+    classes = model.own_classes
+    eta = {f"e{r}": _linear(model, r, theta) for r in classes}
+    frame = frame.with_columns(**eta).with_columns(top=largest(list(eta)))
+    powers = {f"x{r}": (col(f"e{r}") - col("top")).exp() for r in classes}
+    if model.offset:
+        powers = {f"x{r}": where(col(f"a{r}"), powers[f"x{r}"], 0.0) for r in classes}
+    frame = frame.with_columns(**powers)
+    frame = frame.with_columns(whole=total([col(name) for name in powers]))
+    frame = frame.with_columns(lse=col("top") + col("whole").log())
+    shares = {name: col(name) / col("whole") for name in powers}
+    losses = {f"l{r}": col("lse") - col(f"e{r}") for r in classes}
+    return frame.with_columns(**shares, **losses)
+
+
 def moments(samples: FrameSamples, *, logits: bool) -> tuple[Array, Array, bool]:
     """The weighted mean and variance of each class's score, from two queries over checked rows, and
     whether all scores of every row are equal.
@@ -263,11 +271,6 @@ def _scored(samples: FrameSamples, model: SoftmaxModel, *, logits: bool) -> Fram
     frame = frame.with_columns(mass=mass).filter(col("mass") > 0.0)
     frame = frame.with_columns(w=_weight(samples) * col("mass"))
     return frame.with_columns(**{n: col(n) / col("mass") for n in q})
-
-
-def _of_class(model: SoftmaxModel) -> list[int]:
-    """The classes whose logits the model has."""
-    return [r for r, pairs in enumerate(model.classes) if pairs is not None]
 
 
 def _linear(model: SoftmaxModel, r: int, theta: Array) -> Expr:
