@@ -106,7 +106,7 @@ class LogitCells:
                 side = np.repeat(self.side[chosen], count)
                 parts.append((h.ravel(), weights.ravel(), targets, cell, side))
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return PooledRows(*columns, self.view)
+        return PooledRows(*columns, view=self.view)
 
 
 @dataclass(frozen=True, eq=False)
