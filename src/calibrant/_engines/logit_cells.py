@@ -105,8 +105,10 @@ class LogitCells:
                 cell = np.repeat(chosen * 2 + int(target), count)
                 side = np.repeat(self.side[chosen], count)
                 parts.append((h.ravel(), weights.ravel(), targets, cell, side))
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return PooledRows(*columns, view=self.view)
+        h, weights, targets, cell, side = (
+            np.concatenate(column) for column in zip(*parts, strict=True)
+        )
+        return PooledRows(h, weights, targets, cell, side, self.view)
 
 
 @dataclass(frozen=True, eq=False)
