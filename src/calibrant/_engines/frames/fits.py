@@ -305,8 +305,8 @@ def levels_of(samples: FrameSamples) -> tuple[Array, Array, Array]:
         groups = curve_groups(samples, "binary", 2, None)
         columns = groups.columns
         levels, soft = groups.mean, not columns.hard
-        w = np.bincount(groups.cell, columns.w, levels.size)
-        wz = np.bincount(groups.cell, columns.w * columns.z, levels.size)
+        of_levels = (columns.w, columns.w * columns.z)
+        w, wz = (np.bincount(groups.cell, x, levels.size).astype(np.float64) for x in of_levels)
     else:
         w, wz, soft = table.sum_w[0], table.sum_wz[0], found.soft
         levels = np.append(table.sum_wu[0, :1] / w[:1], cuts.inner)
