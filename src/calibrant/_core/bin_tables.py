@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,16 @@ from calibrant._core.typing import Array
 # weight to a variance: sum_w2 and sum_w2z make estimates of noise independent of the scale of
 # the weights.
 FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum_wz2", "sum_w2z")
+T = TypeVar("T")
 # A long table is read in stretches of this many bins, few enough for a cache.
 STRETCH = 1 << 15
+
+
+def label_fields(n: T, u: T, u2: T, z: T, uz: T) -> tuple[T, ...]:
+    """The sums of all fields, in their order, for weights of 1 and targets of 0 or 1: from the
+    number of rows n, and the sums of predictions u, of u^2, of targets z, and of u z.
+    """
+    return n, n, n, u, z, u2, uz, z, z
 
 
 def empty_sums(n_classes: int, m: int) -> Array:

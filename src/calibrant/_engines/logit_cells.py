@@ -17,15 +17,14 @@ import numpy as np
 
 from calibrant._core.errors import NeedsRows
 from calibrant._core.typing import Array, Index
+from calibrant._engines.logit_sums import EVENT, KINDS, NO_WEIGHT, POWERS, SOFT
 
-POWERS = 7
 # The width of cells in each zone: the zone j has the logits below 8^(j + 1).
 WIDTHS = (2.0**-5, *(8.0**j / 64 for j in range(1, 7)))
 REACH = 8.0 ** len(WIDTHS)
 # Rows of a cell are grouped by side (inside, or of a probability at the floor of logarithms near 0
-# or 1) and by kind of target; rows without weight are a kind that is only checked.
-SIDES, KINDS, PER_ZONE = 4, 4, 1024
-NO_EVENT, SOFT, EVENT, NO_WEIGHT = range(4)
+# or 1) and by kind of target.
+SIDES, PER_ZONE = 4, 1024
 # How many rows stand for a cell by the least share of it that its rows reach over: sums of rows
 # that are closer have fewer digits, and need fewer terms.
 PLACES = ((7, 0.02), (4, 1e-4), (2, 1e-12), (1, -1.0))
@@ -102,12 +101,12 @@ class LogitCells:
                 t, weights = _places(moments[chosen], middle[chosen], half[chosen], count)
                 x = (place[chosen, None] - PER_ZONE / 2 + 0.5 + t / 2) * width[chosen, None]
                 h = x / self.view.scale + self.view.centre
-                shape = (chosen.size, count)
-                cell, side = (np.broadcast_to(each[chosen, None], shape) for each in
-                              (np.arange(self.key.size) * 2 + int(target), self.side))  # fmt: skip
-                parts.append((h, weights, np.full(shape, target), cell, side))
+                targets = np.full(h.size, target)
+                cell = np.repeat(chosen * 2 + int(target), count)
+                side = np.repeat(self.side[chosen], count)
+                parts.append((h.ravel(), weights.ravel(), targets, cell, side))
         h, weights, targets, cell, side = (
-            np.concatenate([part[j].ravel() for part in parts]) for j in range(5)
+            np.concatenate(column) for column in zip(*parts, strict=True)
         )
         return PooledRows(h, weights, targets, cell, side, self.view)
 

@@ -20,8 +20,10 @@ from calibrant._core.typing import Array, Index, Mask
 # The width of a cell on the logit scale, and the number of powers of t that are summed.
 WIDTH = 2.0**-5
 POWERS = 7
-# Kinds of targets: cells of their own, so that hard labels are numbers and not sums.
-NO_EVENT, SOFT, EVENT = 0, 1, 2
+# Kinds of targets: cells of their own, so that hard labels are numbers and not sums. Rows without
+# weight are a kind that is only checked.
+KINDS = 4
+NO_EVENT, SOFT, EVENT, NO_WEIGHT = range(KINDS)
 # What is summed for the noise of soft and of weighted targets: see `LogitSums.noise`.
 NOISE = ("gap", "gap_h", "square", "variance", "noise_0", "noise_1", "noise_2")
 

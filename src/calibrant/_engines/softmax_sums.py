@@ -57,6 +57,11 @@ class SoftmaxModel:
         return cls(tuple(((next(numbers), False),) if s else None for s in seen), offset=True)
 
     @property
+    def own_classes(self) -> list[int]:
+        """The classes whose logits the model has."""
+        return [r for r, pairs in enumerate(self.classes) if pairs is not None]
+
+    @property
     def n_parameters(self) -> int:
         """The number of parameters."""
         return 1 + max(j for pairs in self.classes for j, _ in pairs or ())
@@ -86,10 +91,10 @@ def softmax_sums(
     """The sums of rows in memory: scores and targets (n, k), weights (n,). A score of -inf is that
     of a class which is not possible.
     """
-    of_class = [r for r, pairs in enumerate(model.classes) if pairs is not None]
     # A row of the arrays for each class: there are few, and sums over them are fast in this order.
-    x, q = (np.ascontiguousarray(each.T[of_class]) for each in (scores, targets))
-    pairs = [model.classes[r] or () for r in of_class]
+    classes = model.own_classes
+    x, q = (np.ascontiguousarray(each.T[classes]) for each in (scores, targets))
+    pairs = [model.classes[r] or () for r in classes]
     eta = x.copy() if model.offset else np.zeros(x.shape)
     for c, own in enumerate(pairs):
         for j, scaled in own:
@@ -105,13 +110,13 @@ def softmax_sums(
     mean = np.zeros((len(theta), len(weights)))
     ones = np.ones(len(weights))
     for c, own in enumerate(pairs):
-        off, room = weights * (p[c] - q[c]), weights * p[c]
+        residual, mass = weights * (p[c] - q[c]), weights * p[c]
         features = {j: x[c] if scaled else ones for j, scaled in own}
         for j, feature in features.items():
-            gradient[j] += off @ feature
+            gradient[j] += residual @ feature
             mean[j] += p[c] * feature
             for i, other in features.items():
-                hessian[j, i] += (room * feature) @ other
+                hessian[j, i] += (mass * feature) @ other
     hessian -= (mean * weights) @ mean.T
     loss = float(weights @ (q * losses).sum(axis=0))
     floored = float(weights @ (q * np.minimum(losses, MOST_LOSS)).sum(axis=0))

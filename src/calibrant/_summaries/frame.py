@@ -34,7 +34,7 @@ from calibrant._engines.cells import Cells
 from calibrant._engines.frames.groups import Groups
 from calibrant._measures.catalogue import THRESHOLD, Measure
 from calibrant._summaries.requirements import holdings, in_frame, needs_fine_cells
-from calibrant._summaries.samples import none_above
+from calibrant._summaries.samples import some_above
 from calibrant._summaries.smooth import SmoothSummary
 from calibrant._summaries.stream import StreamSummary
 
@@ -221,13 +221,10 @@ class FrameSummary(StreamSummary):
         m = equal_mass_rule(self.truthful).m
         if self.n_columns == 1:
             above = self._equal_mass_of(m).above
-            if not above.low.size:
-                raise NotDefined(none_above(threshold))
-            return above.table
+            return some_above(above if above.low.size else None, threshold).table
         problems = self._classes.refined(m, above=True)
-        if not problems:
-            raise NotDefined(none_above(threshold))
-        return stack([groups.table for groups in problems.values()])
+        found = some_above(problems or None, threshold)
+        return stack([groups.table for groups in found.values()])
 
     @cached_property
     def smooth(self) -> float:

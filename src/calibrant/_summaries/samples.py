@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ from calibrant._measures.catalogue import THRESHOLD
 from calibrant._measures.smooth import LS_SIGMA
 from calibrant._measures.statistics import Statistics
 from calibrant._summaries.smooth import SmoothSummary
+
+T = TypeVar("T")
 
 NOTIONS = ("binary", "confidence", "classwise", "full")
 
@@ -421,7 +423,7 @@ class Summary:
             return self._rows_above(samples, threshold)
         rule = equal_mass_rule(self.quantile)
         if self._sorts_classes_once and threshold == THRESHOLD:
-            return self._require_some_above(self._class_tables[1], threshold)
+            return some_above(self._class_tables[1], threshold)
         with explained(samples):
             self.table(self.scalar, EqualWidth(1))  # every row is sound, and has a weight
             if samples.multiclass and isinstance(samples, Samples):
@@ -437,15 +439,7 @@ class Summary:
                 parts = (engine.rows_above(column, threshold) for column in columns)
                 tables = [engine.bin_table(p, "binary", rule)[0] for p in parts if p is not None]
                 table = stack(tables) if tables else None
-        return self._require_some_above(table, threshold)
-
-    def _require_some_above(self, table: BinTable | None, threshold: float) -> BinTable:
-        """The table itself; raises NotDefined if it is None, because no prediction is above the
-        threshold.
-        """
-        if table is None:
-            raise NotDefined(none_above(threshold))
-        return table
+        return some_above(table, threshold)
 
     def _rows_above(self, samples: Samples, threshold: float) -> BinTable:
         """The predictions of a binary problem above a threshold in bins of equal mass; rows are
@@ -456,7 +450,7 @@ class Summary:
         edge = np.nextafter(float(np.asarray(threshold, dtype=samples.precision)), np.inf)
         if self._level_table is not None:
             above = self._level_table.from_edge(edge)
-            inner = above.quantile_cuts(rule.m).inner if above.n_bins else None
+            cuts = above.quantile_cuts(rule.m) if above.n_bins else None
         else:
             self._check_weight(self.table(self.scalar, EqualWidth(1)))
             with explained(samples):
@@ -464,15 +458,17 @@ class Summary:
                 if rule.ties == "rank" and rows is not None:
                     return self.engine.bin_table(rows, "binary", rule)[0]
                 cuts = None if rows is None else self.engine.bin_table(rows, "binary", rule)[1]
-            inner = None if cuts is None else cuts.inner
-        if inner is None:
-            raise NotDefined(none_above(threshold))
+        inner = some_above(cuts, threshold).inner
         return BinTable(self._sums(Cuts(np.append(edge, inner)))[None, 1:])
 
 
-def none_above(threshold: float) -> str:
-    """The error message that no prediction is above the threshold of the measure `tace`."""
-    return (
-        f"no prediction is above the threshold of {threshold:g}: tace(..., threshold=...) takes a "
-        "lower one"
-    )
+def some_above(found: T | None, threshold: float) -> T:
+    """What was found of the predictions above the threshold of the measure `tace`; raises
+    NotDefined if it is None, because there are none.
+    """
+    if found is None:
+        raise NotDefined(
+            f"no prediction is above the threshold of {threshold:g}: tace(..., threshold=...) "
+            "takes a lower one"
+        )
+    return found

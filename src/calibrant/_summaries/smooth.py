@@ -57,7 +57,8 @@ MOST_UNIT_CELLS = 1 << 20
 # The widths of uniform noise that the compiled integral takes: outside only limits are left.
 COMPILED_SIGMAS = (1e-12, 64.0)
 
-Rows = tuple[NDArray[np.float64] | None, float]
+# Logits (or predictions under another link), targets and weights of a problem, an entry per row.
+ProblemRows = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
 def spacing_for(sigma: float) -> float:
@@ -73,7 +74,6 @@ def is_fine_enough(value: float, width: float, cells: int) -> bool:
     """Whether a unit grid with this number of cells resolves noise of this width; always if the
     error `value` is 0, since a finer grid would show nothing more.
     """
-    # Without any residual there is nothing that a finer grid would show.
     return value == 0.0 or width * cells >= CELLS_PER_SIGMA
 
 
@@ -106,6 +106,15 @@ def _deposited(
     low, high = -LOGIT_LIMIT, LOGIT_LIMIT
     kernels().deposit_logits(plus, minus, h, z, w, 1.0 / spacing, low, high, True, status)
     return LogitGrid(spacing, plus[None], minus[None])
+
+
+def _error_of_rows(rows: ProblemRows, sigma: float, noise: str, link: str) -> float:
+    """LS-ECE of one problem, by integration."""
+    if (noise, link) == ("uniform", "logit"):
+        return ls_ece_uniform(*rows, sigma)
+    if noise in SPECTRA:
+        return linked_error(_deposited(*rows, sigma), sigma, noise, link)
+    return piecewise_error(*rows, sigma, noise, link)
 
 
 @dataclass
@@ -146,23 +155,28 @@ class SmoothSummary:
             return ls_ece_of_grid(self.logit_grid(sigma), sigma)
         if noise in SPECTRA and link == "logit":
             return linked_error(self.logit_grid(sigma), sigma, noise, link)
-        if (noise, link) != ("uniform", "logit"):
-            return float(np.mean([
-                linked_error(_deposited(*rows, sigma), sigma, noise, link)
-                if noise in SPECTRA
-                else piecewise_error(*rows, sigma, noise, link)
-                for rows in self._logit_problems(link)
-            ]))  # fmt: skip
-        if isinstance(self.samples, Samples) and COMPILED_SIGMAS[0] <= sigma <= COMPILED_SIGMAS[1]:
-            with explained(self.samples):
-                compiled = uniform_error(self.samples, self.notion, sigma, self.eps)
+        if (noise, link) == ("uniform", "logit"):
+            compiled = self._compiled_uniform(sigma)
             if compiled is not None:
-                integral, total, findings = compiled
-                self._keep_findings(findings)
-                check_weight_total(total)
-                return integral / total
-        values = [ls_ece_uniform(h, z, w, sigma) for h, z, w in self._logit_problems()]
-        return float(np.mean(values))
+                return compiled
+        problems = self._logit_problems(link)
+        return float(np.mean([_error_of_rows(rows, sigma, noise, link) for rows in problems]))
+
+    def _compiled_uniform(self, sigma: float) -> float | None:
+        """LS-ECE with uniform noise from a compiled kernel; None where there is none for these
+        samples and this width.
+        """
+        within = COMPILED_SIGMAS[0] <= sigma <= COMPILED_SIGMAS[1]
+        if not (within and isinstance(self.samples, Samples)):
+            return None
+        with explained(self.samples):
+            compiled = uniform_error(self.samples, self.notion, sigma, self.eps)
+        if compiled is None:
+            return None
+        integral, total, findings = compiled
+        self._keep_findings(findings)
+        check_weight_total(total)
+        return integral / total
 
     def monte_carlo(
         self, sigma: float, noise: str, n_draws: int, rng: np.random.Generator
@@ -203,10 +217,11 @@ class SmoothSummary:
             counts = every[0][2] > 0.0  # the weights of all classes are the same
             if counts.sum() < 2:
                 raise NotDefined("leave-one-out estimates need at least two rows")
-            parts = [(u[counts], z[counts], w[counts]) for u, z, w in every]
-            return float(np.mean([
-                beta_error(u, z, w, bandwidth or beta_bandwidth(u, w)) for u, z, w in parts
-            ]))  # fmt: skip
+            errors = []
+            for rows in every:
+                u, z, w = (column[counts] for column in rows)
+                errors.append(beta_error(u, z, w, bandwidth or beta_bandwidth(u, w)))
+            return float(np.mean(errors))
         coarse = self.unit_grid(unit_cells_for(bandwidth or 1.0), residual_only=False)
         total, squares = self._weights
         values = []
@@ -273,7 +288,9 @@ class SmoothSummary:
         grid = self.unit_grid(unit_cells_for(sigma), residual_only=False)
         return unit_curve(grid, self.total_weight, sigma)
 
-    def rows_behind(self, kind: str, sigma: float, points: NDArray[np.float64]) -> Rows:
+    def rows_behind(
+        self, kind: str, sigma: float, points: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64] | None, float]:
         """The effective number of rows at each point of a curve, and that of all rows. The first is
         None for soft labels, and for weights outside memory, whose squares are not known by point.
         `kind` is "logit" or "unit", where the noise is added.
@@ -305,11 +322,9 @@ class SmoothSummary:
         weights = self.samples.weights.astype(np.float64) ** 2
         return SmoothSummary(replace(self.samples, weights=weights), self.notion, self.eps)
 
-    def _logit_problems(
-        self, link: str = "logit"
-    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
-        """Logits (or predictions under another link), targets and weights of the problem, as a list
-        of one; for the classwise notion a list with those of each class.
+    def _logit_problems(self, link: str = "logit") -> list[ProblemRows]:
+        """The rows of the problem, as a list of one; for the classwise notion a list with those of
+        each class.
         """
         samples = self.samples
         with explained(samples):
@@ -323,10 +338,8 @@ class SmoothSummary:
         check_weight_total(parts[0][2].sum())
         return parts
 
-    def _logit_problem(
-        self, samples: Source, notion: Notion, link: str
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Logits (clipped), targets and weights of one scalar problem, an entry per row."""
+    def _logit_problem(self, samples: Source, notion: Notion, link: str) -> ProblemRows:
+        """The rows of one scalar problem; logits are clipped."""
         raw = samples.from_logits and not samples.multiclass and link == "logit"
         if raw and isinstance(samples, Samples | TensorSamples):
             self._keep_findings(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])

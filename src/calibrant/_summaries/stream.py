@@ -104,9 +104,7 @@ class StreamSummary(Statistics):
     def class_bins(self) -> BinTable:
         """Each class against the rest in the ordinary bins."""
         sums = self.sums["classwise"]
-        if self.cells.rule.drops_one:
-            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), table_has_squares(sums))
-        return BinTable(sums.copy(), has_squares=table_has_squares(sums))
+        return without_dropped(sums.copy(), self.cells.rule, table_has_squares(sums))
 
     @cached_property
     def confidence_by_class(self) -> BinTable:

@@ -25,7 +25,8 @@ from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
 from calibrant._engines.level_sums import LevelSums
-from calibrant._engines.logit_cells import KINDS, SOFT, LogitCells, View, cells_of
+from calibrant._engines.logit_cells import LogitCells, View, cells_of
+from calibrant._engines.logit_sums import KINDS, SOFT
 from calibrant._engines.softmax_sums import FitFacts, SoftmaxModel, SoftmaxSums, softmax_sums
 from calibrant.scaling._formula import Inputs, Node, to_columns
 from calibrant.scaling._predictions import FloatArray, PooledPredictions, Predictions

@@ -28,7 +28,7 @@ from calibrant._engines.arrays.counting import stack
 from calibrant._engines.refine import Refinement, refine
 from calibrant._measures.catalogue import THRESHOLD, Measure
 from calibrant._measures.smooth_ece import smooth_ece_of_grid
-from calibrant._summaries.samples import none_above
+from calibrant._summaries.samples import some_above
 from calibrant._summaries.smooth import MOST_UNIT_CELLS, is_fine_enough
 from calibrant._summaries.stream import StreamSummary
 
@@ -168,9 +168,7 @@ class FileSummary(StreamSummary):
         """
         assert threshold == THRESHOLD
         above = [groups for (_, what), groups in self._refinements.items() if what == ABOVE]
-        if not above:
-            raise NotDefined(none_above(threshold))
-        return stack([groups.table for groups in above])
+        return stack([groups.table for groups in some_above(above or None, threshold)])
 
     @cached_property
     def levels(self) -> BinTable:

@@ -220,11 +220,8 @@ def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
     lasts = _last_outcome_number(np.cumsum(rates, axis=1)[:, : k - 1])
     lasts = np.asfortranarray(lasts) if k <= FEW_COMPARED else np.ascontiguousarray(lasts)
     labels = np.empty((n_draws, n), dtype=np.uint16)
-    bits, step, compiled = (
-        np.random.SFC64(seed),
-        max(1, AT_A_TIME // max(1, n)),
-        _compiled_kernels(),
-    )
+    bits, compiled = np.random.SFC64(seed), _compiled_kernels()
+    step = max(1, AT_A_TIME // max(1, n))
     for start in range(0, n_draws, step):
         part = labels[start : start + step]
         numbers = _numbers(bits, part.shape)

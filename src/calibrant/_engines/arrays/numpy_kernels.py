@@ -244,10 +244,10 @@ def add_losses_of_slices(
     status: NDArray[np.int64],
 ) -> None:
     """`Kernels.add_losses_of_slices` in NumPy, for all proper losses."""
-    for slot in np.unique(slices):
-        rows = slices == slot
+    for number in np.unique(slices):
+        rows = slices == number
         w = None if weights is None else weights[rows]
-        add_losses(losses[slot], predictions[rows], targets[rows], w, fields, status)
+        add_losses(losses[number], predictions[rows], targets[rows], w, fields, status)
         if status[BAD_ROW] >= 0:
             status[BAD_ROW] = np.flatnonzero(rows)[status[BAD_ROW]]
             return

@@ -22,6 +22,7 @@ from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.passes import (
     LANES_FROM,
     N_LANES,
+    equal_runs,
     fold_to_top_label,
     in_threads,
     whole_problem,
@@ -107,8 +108,7 @@ class _BucketSort:
         self.n = u.size
         lanes = N_LANES if self.n >= LANES_FROM else 1
         self.threads = n_threads() if lanes > 1 else 1
-        ends = [self.n * j // lanes for j in range(lanes + 1)]
-        self.lanes = list(enumerate(pairwise(ends)))
+        self.lanes = list(enumerate(equal_runs(self.n, lanes)))
         counted = in_threads(self._count, [span for _, span in self.lanes], self.threads)
         self.findings = sum((findings for _, findings in counted), Findings())
         counts = np.stack([counts for counts, _ in counted])
@@ -181,13 +181,8 @@ class _BucketSort:
             """Sort the cells from the first to the end of a run, write the sums of each level, and
             return how many levels there are.
             """
-            first, last = cells
-            kernels = self.kernels
-            return int(
-                kernels.levels_of_rows(
-                    columns, keyed, other, self.z, self.w, self.starts, first, last
-                )
-            )
+            rows = (keyed, other, self.z, self.w)
+            return int(self.kernels.levels_of_rows(columns, *rows, self.starts, *cells))
 
         sizes = in_threads(sort, self.groups, self.threads)
         together = self._join_groups(tuple(columns), sizes)

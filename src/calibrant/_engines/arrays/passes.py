@@ -61,11 +61,7 @@ def in_lanes(
     """
     entries = n * entries_per_row
     lanes = N_LANES if n >= N_LANES and entries >= max(LANES_FROM, 32 * state_size) else 1
-    ends = [n * j // lanes for j in range(lanes + 1)]
-    spans = [
-        [(start, min(start + block_rows, high)) for start in range(low, high, block_rows)]
-        for low, high in pairwise(ends)
-    ]
+    spans = [cut_into_spans(high, block_rows, low) for low, high in equal_runs(n, lanes)]
     worth_it = entries >= (THREADS_FROM if threads_from is None else threads_from)
     return in_threads(work, spans, n_threads() if worth_it else 1)
 
@@ -133,9 +129,14 @@ def usual_block(samples: Samples) -> int:
     return row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
 
 
-def cut_into_spans(n: int, block_rows: int) -> list[Span]:
-    """Cut n rows into blocks of `block_rows`: a list of (first row, end)."""
-    return [(start, min(start + block_rows, n)) for start in range(0, n, block_rows)]
+def equal_runs(n: int, count: int) -> list[Span]:
+    """Cut n rows into `count` runs of about equal length: a list of (first row, end)."""
+    return list(pairwise(n * j // count for j in range(count + 1)))
+
+
+def cut_into_spans(n: int, block_rows: int, first: int = 0) -> list[Span]:
+    """Cut the rows from `first` to n into blocks of `block_rows`: a list of (first row, end)."""
+    return [(start, min(start + block_rows, n)) for start in range(first, n, block_rows)]
 
 
 def scalar_blocks(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ N_CELLS = 1 << 14
 # The most predictions that are taken out and sorted, so that memory does not grow with rows.
 GATHER = 1 << 18
 
-Feed = Callable[[int, NDArray[Any], Array | None], None]
+State = TypeVar("State")
 
 
 def quantile_cuts(samples: Samples, notion: Notion, m: int, *, checked: bool = False) -> Cuts:
@@ -175,17 +175,21 @@ class _Selection:
                 at_edges[:, j] = values[a + s], inside[s] - masses[a + s], masses[a + s]
         return edges_at(at_edges[0], at_edges[1], at_edges[2], self.total, self.m)
 
-    def _read(self, make: Callable[[], tuple[Any, Feed]]) -> list[Any]:
+    def _read(
+        self,
+        new_state: Callable[[], State],
+        add: Callable[[State, int, NDArray[Any], Array | None], None],
+    ) -> list[State]:
         """Pass over the predictions once, and return the final state of each lane (a run of rows).
-        `make` returns a new state and the function that adds a block to it (first row, predictions,
-        weights).
+        A lane begins with a `new_state`, to which `add` adds each block: first row, predictions,
+        weights.
         """
 
-        def work(spans: list[Span]) -> Any:
+        def work(spans: list[Span]) -> State:
             """The state of a lane after all of its blocks, each (first row, end)."""
-            state, feed = make()
+            state = new_state()
             for start, u, _, w in scalar_blocks(self.samples, self.notion, spans, new_status()):
-                feed(start, u, w)
+                add(state, start, u, w)
             return state
 
         rows = usual_block(self.samples)
@@ -196,20 +200,13 @@ class _Selection:
         finds the weight of every cell.
         """
 
-        def cells() -> tuple[Any, Feed]:
-            """A new state (the weight of each cell, zeros) and the function that adds a block to
-            it.
-            """
-            mass, status = np.zeros(N_CELLS + 1), new_status()
+        def add(mass: Array, start: int, u: NDArray[Any], w: Array | None) -> None:
+            """Add the weights of a block's predictions to their cells."""
+            status = new_status()
+            self.kernels.add_cells(mass, u, w, status)
+            raise_bad(status, start)
 
-            def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
-                """Add the weights of a block's predictions to their cells."""
-                self.kernels.add_cells(mass, u, w, status)
-                raise_bad(status, start)
-
-            return mass, feed
-
-        mass = np.sum(self._read(cells), axis=0)
+        mass = np.sum(self._read(lambda: np.zeros(N_CELLS + 1), add), axis=0)
         through = np.cumsum(mass)
         self.total = float(through[-1])
         if not self.total > 0:
@@ -229,27 +226,20 @@ class _Selection:
         shift = np.maximum(0, np.ceil(np.log2(width / n_sub))).astype(np.int32)
         shape = (ranges.low.size, n_sub + 1)
 
-        def subcells() -> tuple[Any, Feed]:
-            """A new state (weight, smallest and largest bits of each part of a range) and the
-            function that adds a block to it.
-            """
-            mass = np.zeros(shape)
+        def empty_parts() -> tuple[NDArray[Any], ...]:
+            """The weight, the smallest and the largest bits of each part of a range, of no rows."""
             smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
+            return np.zeros(shape), smallest, largest
 
-            def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
-                """Add the weights of a block's predictions to their parts of ranges."""
-                self.kernels.add_subcells(
-                    mass, smallest, largest, u, w, self.wanted, ranges.low, ranges.high, shift
-                )
+        def add(
+            parts: tuple[NDArray[Any], ...], _start: int, u: NDArray[Any], w: Array | None
+        ) -> None:
+            """Add the weights of a block's predictions to their parts of ranges."""
+            self.kernels.add_subcells(*parts, u, w, self.wanted, ranges.low, ranges.high, shift)
 
-            return (mass, smallest, largest), feed
-
-        masses, least, most = zip(*self._read(subcells), strict=True)
-        mass, smallest, largest = (
-            np.sum(masses, axis=0),
-            np.min(least, axis=0),
-            np.max(most, axis=0),
-        )
+        masses, least, most = zip(*self._read(empty_parts, add), strict=True)
+        mass = np.sum(masses, axis=0)
+        smallest, largest = np.min(least, axis=0), np.max(most, axis=0)
         through = ranges.below[:, None] + np.cumsum(mass, axis=1)
         pairs = {
             (int(i), int(_nonempty_at_or_after(mass[i], np.searchsorted(through[i], s))))
@@ -272,22 +262,12 @@ class _Selection:
         if low.size == 0:
             return np.empty(0), np.empty(0)
 
-        def gathered() -> tuple[Any, Feed]:
-            """A new state (an empty list of predictions with weights) and the function that adds a
-            block to it.
-            """
-            parts: list[Array] = []
+        def add(parts: list[Array], _start: int, u: NDArray[Any], w: Array | None) -> None:
+            """Append the predictions of a block that lie within the ranges, with their weights."""
+            both = np.empty((2, u.size))
+            n_gathered = self.kernels.gather(both[0], both[1], u, w, self.wanted, low, high)
+            parts.append(both[:, :n_gathered].copy())
 
-            def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
-                """Append the predictions of a block that lie within the ranges, with their
-                weights.
-                """
-                both = np.empty((2, u.size))
-                n_gathered = self.kernels.gather(both[0], both[1], u, w, self.wanted, low, high)
-                parts.append(both[:, :n_gathered].copy())
-
-            return parts, feed
-
-        parts = [part for lane in self._read(gathered) for part in lane]
+        parts = [part for lane in self._read(list[Array], add) for part in lane]
         values, weights = np.concatenate(parts, axis=1)
         return distinct(values, None if self.samples.weights is None else weights)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import FIELDS
+from calibrant._core.bin_tables import FIELDS, label_fields
 from calibrant._core.binning import Cuts
 from calibrant._core.errors import ODD_WEIGHTS, InputError
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
@@ -93,11 +93,11 @@ class SliceArrays:
         """
         cuts = self.cells.cuts(samples.precision)
         cells, losses = self._array("soft", n), self._array("losses", n)
-        for slot, rows in rows_of_each(slices):
+        for number, rows in rows_of_each(slices):
             total = matrix_sums(samples.take(rows), confidence=cuts, losses=True)
             assert total.confidence is not None and total.losses is not None
-            cells[slot] += total.confidence
-            losses[slot] += total.losses
+            cells[number] += total.confidence
+            losses[number] += total.losses
 
     def _array(self, name: str, n: int) -> Array:
         """The sums of this name, with room for n slices."""
@@ -114,17 +114,17 @@ class SliceArrays:
                 self.sums[name][: len(old)] = old
         return self.sums[name]
 
-    def merge(self, other: SliceArrays, slots: Index, n: int) -> None:
-        """Add other sums: `slots` has the number here of each slice there, and n is the number of
-        slices here.
+    def merge(self, other: SliceArrays, numbers: Index, n: int) -> None:
+        """Add other sums: `numbers` has the number here of each slice there, and n is how many
+        slices there are here.
         """
         for name, sums in other.sums.items():
-            self._array(name, n)[slots[: len(sums)]] += sums[: len(slots)]
+            self._array(name, n)[numbers[: len(sums)]] += sums[: len(numbers)]
 
-    def sums_of(self, slot: int) -> dict[str, Array]:
-        """The arrays of one slice, named as in the state of a stream."""
+    def sums_of(self, number: int) -> dict[str, Array]:
+        """The arrays of the slice of this number, named as in the state of a stream."""
         cells = np.zeros((self.cells.m, len(FIELDS)))
-        parts = {name: sums[slot] for name, sums in self.sums.items() if slot < len(sums)}
+        parts = {name: sums[number] for name, sums in self.sums.items() if number < len(sums)}
         if "hard" in parts:
             cells += _fields_of_labels(parts["hard"])
         if "soft" in parts:
@@ -141,15 +141,7 @@ class SliceArrays:
 def _fields_of_labels(hard: Array) -> Array:
     """The sums of all fields, (cells, fields), from those of each label, (cells, labels, 4)."""
     (n0, u0, squares0), (n1, u1, squares1) = (hard[:, label, :3].T for label in (0, 1))
-    n = n0 + n1
-    by_field = {
-        **dict.fromkeys(("n", "sum_w", "sum_w2"), n),
-        **dict.fromkeys(("sum_wz", "sum_wz2", "sum_w2z"), n1),
-        "sum_wu": u0 + u1,
-        "sum_wu2": squares0 + squares1,
-        "sum_wuz": u1,
-    }
-    return np.stack([by_field[name] for name in FIELDS], axis=1)
+    return np.stack(label_fields(n0 + n1, u0 + u1, squares0 + squares1, n1, u1), axis=1)
 
 
 def _losses_of_labels(hard: Array) -> Array:
@@ -160,11 +152,11 @@ def _losses_of_labels(hard: Array) -> Array:
 
 
 def rows_of_each(slices: NDArray[np.int32]) -> Iterator[tuple[int, Index]]:
-    """Yield each slice that has rows, and its row numbers in increasing order."""
+    """Yield the number of each slice that has rows, and its row numbers in increasing order."""
     # NumPy sorts numbers of two bytes by their digits, several times as fast as others.
     small = slices.astype(np.uint16) if slices.max(initial=0) < 1 << 16 else slices
     order = np.argsort(small, kind="stable")
     counts = np.bincount(slices)
     ends = np.cumsum(counts)
-    for slot in np.flatnonzero(counts).tolist():
-        yield slot, order[ends[slot] - counts[slot] : ends[slot]]
+    for number in np.flatnonzero(counts).tolist():
+        yield number, order[ends[number] - counts[number] : ends[number]]

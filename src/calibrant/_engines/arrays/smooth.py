@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from calibrant._engines.arrays.passes import (
     N_LANES,
     ScalarBlock,
     Span,
+    equal_runs,
     in_threads,
     matrix_sums,
     raise_bad,
@@ -109,10 +109,6 @@ def uniform_error(
     lanes = N_LANES if u.size >= LANES_FROM else 1
     threads = n_threads() if lanes > 1 else 1
 
-    def segments(size: int) -> list[Span]:
-        """Runs (first, end) into which `size` items are divided, one for each thread."""
-        return list(pairwise(size * j // lanes for j in range(lanes + 1)))
-
     def take_logits(span: Span) -> None:
         """Write the logits of a run (first, end) of distinct predictions to the result."""
         here = slice(*span)
@@ -121,8 +117,9 @@ def uniform_error(
         # The logarithm rounds up or down: this keeps the logits in order.
         np.maximum.accumulate(h[here], out=h[here])
 
-    in_threads(take_logits, segments(u.size), threads)
-    parts = in_threads(lambda s: integral(h, w, wz, sigma, *s), segments(2 * u.size), threads)
+    in_threads(take_logits, equal_runs(u.size, lanes), threads)
+    runs = equal_runs(2 * u.size, lanes)
+    parts = in_threads(lambda run: integral(h, w, wz, sigma, *run), runs, threads)
     return math.fsum(parts) / sigma, float(w.sum()), findings
 
 

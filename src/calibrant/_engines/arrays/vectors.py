@@ -17,7 +17,7 @@ from calibrant._core.engine_choice import n_threads
 from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Block, Samples
-from calibrant._engines.arrays.counting import rank_order
+from calibrant._engines.arrays.counting import has_row_bins, row_bins
 from calibrant._engines.arrays.numpy_kernels import one_hot
 from calibrant._engines.arrays.passes import (
     NO_CUTS,
@@ -51,8 +51,8 @@ def vector_table(
     d = samples.n_classes if phi is None else phi.shape[1]
     low, span = _coordinate_ranges(phi)
     levels = _LevelIndex() if isinstance(rule, LevelSets) else None
-    ranked = _rank_bins(samples, rule, phi)
-    cuts = None if levels is not None or ranked is not None else _cuts(samples, rule, phi)
+    of_rows = _row_bins(samples, rule, phi)
+    cuts = None if levels is not None or of_rows is not None else _cuts(samples, rule, phi)
     total = VectorTable(np.zeros(0), np.zeros((0, d)))
     for start, stop in _row_spans(samples):
         u, z, w = _vector_block(samples, start, stop, phi)
@@ -62,8 +62,8 @@ def vector_table(
         else:
             unit = (u - low) / span
             top = unit.argmax(axis=1)
-            if ranked is not None:
-                m, at = ranked[0], ranked[1][start:stop]
+            if of_rows is not None:
+                m, at = of_rows[1], of_rows[0][start:stop]
             else:
                 assert cuts is not None
                 m, at = cuts.m, cuts.find(unit[np.arange(len(u)), top])
@@ -83,14 +83,14 @@ def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
     Rows are added in the order of their cells, many at a time, so that a cell's k sums come into
     the cache once for all of its rows.
     """
-    k, ranked = samples.n_classes, _rank_bins(samples, rule, None)
-    cuts = _cuts(samples, rule, None) if ranked is None else NO_CUTS
-    m = cuts.m if ranked is None else ranked[0]
+    k, of_rows = samples.n_classes, _row_bins(samples, rule, None)
+    cuts = _cuts(samples, rule, None) if of_rows is None else NO_CUTS
+    m = cuts.m if of_rows is None else of_rows[1]
     total = VectorTable(np.zeros(k * m), np.zeros((k * m, k)))
     findings = Findings()
     for start, stop in _row_spans(samples, 0 if _reads_a_copy(samples) else MANY_ROWS):
         top, largest, _, more = top_classes(samples, start, stop)
-        at = cuts.find(largest) if ranked is None else ranked[1][start:stop]
+        at = cuts.find(largest) if of_rows is None else of_rows[0][start:stop]
         _add_rows(total, samples.block(start, stop), top * m + at)
         findings = findings + more
     if rule.drops_one:
@@ -174,19 +174,16 @@ def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
     return quantile_cuts(scalar, "binary", rule.m)
 
 
-def _rank_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, Index] | None:
-    """The number of bins, and each row's bin by the rank of its largest coordinate, for a rule of
-    bins by rank; None for any other rule.
+def _row_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[Index, int] | None:
+    """Each row's bin, and the number of bins, for given cells and for bins by the rank of the
+    largest coordinate; None for any other rule.
     """
-    if isinstance(rule, Cells):
-        return rule.m, rule.of_rows(samples.n, samples.kept)
-    if not isinstance(rule, Quantile) or rule.ties != "rank":
+    if not has_row_bins(rule):
         return None
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
-    order, bins = rank_order(_largest_coordinate(samples, phi), weights, rule.m)
-    out = np.empty(samples.n, dtype=np.intp)
-    out[order] = bins
-    return rule.m, out
+    given = isinstance(rule, Cells)  # these do not read the predictions
+    u = np.empty(0) if given else _largest_coordinate(samples, phi)
+    return row_bins(samples, rule, u, weights)
 
 
 def _largest_coordinate(samples: Samples, phi: Array | None) -> Array:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import narwhals as nw
 import numpy as np
 
-from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
@@ -16,7 +15,8 @@ from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.columns import has_weights, prediction_names
-from calibrant._engines.frames.expressions import Expr, Frame, col, exact, number, rounded
+from calibrant._engines.frames.expressions import Expr, Frame, col, exact, number, rounded, where
+from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.losses import ask_losses, losses_of
 from calibrant._engines.frames.partitions import stacked
 from calibrant._engines.frames.problem import clean, plan_once, scalar
@@ -60,21 +60,18 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
     """Bin sums of every class against the rest, (classes, bins, fields), in one query. The rows
     must have been checked before.
     """
-    groups = (
-        Query(_row_per_class(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
-    )
-    out = np.zeros((samples.n_classes, cuts.m, len(FIELDS)))
-    for r, name in enumerate(prediction_names(samples)):
-        out[r] = groups.select(groups.columns["by0"] == name).binned(cuts)
-    return out
+    query = Query(_row_per_class(samples), "binary", by=("class",)).add_fields().add_cuts(cuts)
+    return _binned_by_class(samples, query.run(), cuts)
 
 
 def class_cells(samples: FrameSamples, cells: Cells) -> Array:
     """Sums of each class against the rest in the `cells` of a stream, (classes, cells, fields)."""
-    groups = (
-        Query(_row_per_class(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
-    )
-    cuts = cells.cuts(samples.precision)
+    query = Query(_row_per_class(samples), "binary", by=("class",)).add_fields().add_cells(cells)
+    return _binned_by_class(samples, query.run(), cells.cuts(samples.precision))
+
+
+def _binned_by_class(samples: FrameSamples, groups: Groups, cuts: Cuts) -> Array:
+    """The bin sums of every class, (classes, bins, fields), from groups by class (`by0`)."""
     names = prediction_names(samples)
     return np.stack([groups.select(groups.columns["by0"] == name).binned(cuts) for name in names])
 
@@ -146,7 +143,7 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
             key: Expr = nw.lit(-1.0)
             for r, (low, high) in some.items():
                 own = group_key(samples, low, high, parts)
-                key = nw.when(col("by0") == names[r]).then(own).otherwise(key)
+                key = where(col("by0") == names[r], own, key)
             groups = Query(long, "binary", by=("class",)).add_fields().grouped(key)
             for r in some:
                 mine = groups.select((groups.columns["by0"] == names[r]) & (groups["key"] >= 0))
@@ -190,14 +187,14 @@ def _row_per_class(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> Frame
         ]
         return _binary_samples(samples, stacked(named), hard=False)
     signed = {
-        name: nw.when(col("q0") != float(r)).then(col(name)).otherwise(_negated(col(name)))
+        name: where(col("q0") != float(r), col(name), _negated(col(name)))
         for r, name in enumerate(every)
         if name in names
     }
     index = ["w"] if has_weights(samples) else []
     long = unpivoted(frame.select(*index, **signed), names, index)
     value = col("value")
-    prediction = nw.when(value > -2.0).then(value.abs()).otherwise(nw.lit(0.0))
+    prediction = where(value > -2.0, value.abs(), 0.0)
     return _binary_samples(
         samples, long.select("class", *index, u=prediction, z=number(value < 0.0)), hard=True
     )
@@ -207,7 +204,7 @@ def _negated(prediction: Expr) -> Expr:
     """The prediction with a minus sign, as an expression; -2 in place of -0, whose sign would be
     lost.
     """
-    return nw.when(prediction > 0.0).then(0.0 - prediction).otherwise(nw.lit(-2.0))
+    return where(prediction > 0.0, 0.0 - prediction, -2.0)
 
 
 def unpivoted(frame: Frame, names: list[str], index: list[str]) -> Frame:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
+import narwhals as nw
+
 from calibrant._core.errors import MissingExtra
-from calibrant._engines.frames.expressions import Frame
+from calibrant._engines.frames.expressions import Expr, Float64, Frame, col
 
 # Bytes of the largest method that Java compiles; it interprets longer ones, many times slower.
 _JAVA_METHOD = "8000"
@@ -37,6 +39,24 @@ def collected(frame: Frame) -> Any:
         purpose = f"collecting sums from {frame.implementation.value}"
         package = error.name or "pyarrow"
         raise MissingExtra(package, "cli" if package == "pyarrow" else None, purpose) from error
+
+
+def one_row(frame: Frame) -> dict[str, Any]:
+    """The values of the one row of a frame, by column."""
+    found = collected(frame)
+    return {name: found[name].to_list()[0] for name in found.columns}
+
+
+def totals(frame: Frame, values: Mapping[str, Expr]) -> dict[str, float]:
+    """The sums of the values over all rows of a frame, by name; 0 where there are no rows."""
+    names = {f"sum{j}": name for j, name in enumerate(values)}
+    columns = {own: values[name].cast(Float64) for own, name in names.items()}
+    # Sums of one group, since partitions of a Dask frame are summed by group.
+    grouped = frame.select(key=nw.lit(0), **columns).group_by("key")
+    found = collected(grouped.agg(*[col(own).sum() for own in names]))
+    if found.is_empty():
+        return dict.fromkeys(values, 0.0)
+    return {name: float(found[own].to_list()[0]) for own, name in names.items()}
 
 
 _nesting = Lock()

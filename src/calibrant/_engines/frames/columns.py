@@ -11,7 +11,7 @@ import narwhals as nw
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.frame_samples import FrameSamples, Labels
 from calibrant._data.links import OVERSHOOT, ROUNDED
-from calibrant._engines.frames.collecting import collected
+from calibrant._engines.frames.collecting import one_row, totals
 from calibrant._engines.frames.expressions import (
     Expr,
     Float64,
@@ -26,6 +26,7 @@ from calibrant._engines.frames.expressions import (
     smallest,
     sums_to_one,
     total,
+    where,
 )
 from calibrant._engines.frames.partitions import open_frame
 
@@ -143,10 +144,15 @@ def _index(labels: Labels, target: Expr) -> Expr:
             return as_text == value
         return target == value if isinstance(value, int) else as_double == exact(value)
 
-    indices = [
-        nw.when(equals(value)).then(nw.lit(r + 1.0)).otherwise(nw.lit(0.0)) for value, r in labels
-    ]
+    indices = [where(equals(value), r + 1.0, 0.0) for value, r in labels]
     return total(indices or [nw.lit(0.0)]) - 1.0
+
+
+def column_value(samples: FrameSamples, name: str) -> Expr:
+    """The expression of a column of the frame; categories become their names, as text."""
+    kind = samples.frame.collect_schema()[name]
+    column = samples.column(name)
+    return column.cast(nw.String) if isinstance(kind, nw.Categorical | nw.Enum) else column
 
 
 def missing(samples: FrameSamples) -> Expr:
@@ -204,17 +210,13 @@ def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: 
     if n_rows == n_sound + n_missing:
         return
     checks = {"gone": ~col("gone"), **sound(samples)}
-    frame = raw(samples).with_columns(
-        **{f"is {name}": number(~check.fill_null(False)) for name, check in checks.items()}
-    )
+    frame = raw(samples)
     if samples.missing == "drop":
         frame = frame.filter(~col("gone"))
-    sums = [col(f"is {name}").sum() for name in checks]
-    counts = collected(frame.with_columns(key=nw.lit(0)).group_by("key").agg(*sums))
-    for name in checks:
-        count = int(counts[f"is {name}"].to_list()[0] or 0)
+    bad = {name: number(~check.fill_null(False)) for name, check in checks.items()}
+    for name, count in totals(frame, bad).items():
         if count:
-            rows, example = f"{count} of {n_rows:.0f} rows", _example(samples, checks[name])
+            rows, example = f"{count:.0f} of {n_rows:.0f} rows", _example(samples, checks[name])
             if samples.labels is not None and name in ("class", "target"):
                 raise InputError(f"{rows} have {_not_in_classes(samples, example)}")
             problem, hint = _WHY[name]
@@ -240,5 +242,5 @@ def _example(samples: FrameSamples, check: Expr) -> dict[str, object]:
     if samples.missing == "drop":
         bad = bad & ~col("gone")
     names = [f"by{j}" for j in range(len(samples.columns))]
-    row = collected(frame.filter(bad).select(*names).head(1))
-    return {column: row[f"by{j}"].to_list()[0] for j, column in enumerate(samples.columns)}
+    row = one_row(frame.filter(bad).select(*names).head(1))
+    return {column: row[name] for name, column in zip(names, samples.columns, strict=True)}

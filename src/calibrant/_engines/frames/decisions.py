@@ -12,9 +12,9 @@ import numpy as np
 from calibrant._core.binning import Cuts, EqualWidth
 from calibrant._core.typing import Array, Index
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._engines.cells import LABELS, Cells, PooledColumns
+from calibrant._engines.cells import Cells, PooledColumns
 from calibrant._engines.frames.curves import DOUBLE, by_cell
-from calibrant._engines.frames.expressions import Expr, Float64, clipped, col, floor
+from calibrant._engines.frames.expressions import Expr, Float64, clipped, col, sigmoid
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.keys import steps_of
 from calibrant._engines.frames.query import Query
@@ -77,16 +77,13 @@ def _add_thresholds(query: Query, thresholds: Array) -> None:
     steps = steps_of(col("u"), Cuts(thresholds), DOUBLE)
     assert steps is not None
     query.steps.append(steps)
-    query.logit_cell = floor(col("z") * float(LABELS))
+    query.add_label_cells()
 
 
 def _probability(samples: FrameSamples, prediction: Expr) -> Expr:
     """A raw prediction as a probability."""
     value = prediction.cast(Float64)
-    if not samples.from_logits:
-        return clipped(value)
-    small = (0.0 - value.abs()).exp()
-    return nw.when(value >= 0.0).then(nw.lit(1.0)).otherwise(small) / (1.0 + small)
+    return sigmoid(value, (0.0 - value.abs()).exp()) if samples.from_logits else clipped(value)
 
 
 def _groups(

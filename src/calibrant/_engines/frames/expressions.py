@@ -60,6 +60,39 @@ def number(flag: Expr) -> Expr:
     return flag.cast(Float64)
 
 
+def where(flag: Expr, value: Any, other: Any) -> Expr:
+    """The first value (an expression or a number) where the flag is true, the other where it is
+    false or null.
+    """
+    return nw.when(flag).then(value).otherwise(other)
+
+
+def powers_of(t: Expr, count: int) -> list[Expr]:
+    """The first powers of t, from the power 0 on: as many as `count`, which is 2 or more."""
+    out = [nw.lit(1.0), t]
+    while len(out) < count:
+        out.append(out[-1] * t)
+    return out
+
+
+def sigmoid(logit: Expr, small: Expr) -> Expr:
+    """The probability of a logit; `small` is exp(-|logit|), which engines compute anew wherever it
+    is written, so that callers may make it a column.
+    """
+    return where(logit >= 0.0, 1.0, small) / (1.0 + small)
+
+
+def clipped_logit(u: Expr, eps: float, name: str) -> list[dict[str, Expr]]:
+    """Two layers of columns: `{name}_inside`, the probability u clipped to [eps, 1 - eps], and
+    `name`, the logit of that.
+    """
+    inside = col(f"{name}_inside")
+    return [
+        {f"{name}_inside": clipped(u, eps, 1.0 - eps)},
+        {name: (inside / (1.0 - inside)).log()},
+    ]
+
+
 def _combine_in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr:
     """All parts combined by the operation `join`, pair by pair, in a tree of little depth, because
     engines recurse into expressions.
@@ -102,6 +135,15 @@ def smallest(parts: Sequence[Any]) -> Expr:
     return nw.min_horizontal(*parts) if len(parts) > 1 else one
 
 
+def first_to_reach(value: Expr, names: Sequence[str]) -> Expr:
+    """The index of the first of the named columns that is at or above the value, in each row; their
+    number if none is.
+    """
+    none = float(len(names))
+    indices = [where(col(name) >= value, float(j), none) for j, name in enumerate(names)]
+    return smallest([index.alias(name) for index, name in zip(indices, names, strict=True)])
+
+
 def floor(x: Expr) -> Expr:
     """The largest whole number up to x, as a double; some engines' own functions return
     integers.
@@ -111,14 +153,13 @@ def floor(x: Expr) -> Expr:
 
 def at_least(x: Expr, low: Expr) -> Expr:
     """The larger of x and `low` in each row, as an expression; `low` where x is null."""
-    return nw.when(x > low).then(x).otherwise(low)
+    return where(x > low, x, low)
 
 
 def clipped(x: Expr, low: float = 0.0, high: float = 1.0) -> Expr:
     """x limited to [low, high]. A zero at a limit gets the sign of the limit's zero."""
-    top = exact(high)
-    below = nw.when(x < top).then(x).otherwise(top)
-    return nw.when(x > exact(low)).then(below).otherwise(exact(low))
+    bottom, top = exact(low), exact(high)
+    return where(x > bottom, where(x < top, x, top), bottom)
 
 
 def sums_to_one(parts: Sequence[Expr], tolerance: float) -> Expr:

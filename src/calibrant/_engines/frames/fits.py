@@ -16,14 +16,14 @@ from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import LOG_FLOOR, logit
 from calibrant._engines.arrays.quantiles import edges_at
 from calibrant._engines.cells import Cells
-from calibrant._engines.frames.collecting import collected
+from calibrant._engines.frames.collecting import totals
 from calibrant._engines.frames.columns import prediction_names, raw, target_names
 from calibrant._engines.frames.curves import MOST_ROWS, curve_groups
 from calibrant._engines.frames.expressions import (
     Expr,
-    Float64,
     Frame,
     clipped,
+    clipped_logit,
     col,
     exact,
     floor,
@@ -31,7 +31,9 @@ from calibrant._engines.frames.expressions import (
     number,
     smallest,
     total,
+    where,
 )
+from calibrant._engines.frames.logits import add_moments, kind_of_target, moments_of
 from calibrant._engines.frames.losses import loss_sums
 from calibrant._engines.frames.problem import lifted, with_probabilities
 from calibrant._engines.frames.quantiles import level_sets
@@ -39,17 +41,14 @@ from calibrant._engines.frames.query import Query
 from calibrant._engines.frames.refining import EqualMass
 from calibrant._engines.frames.tables import bin_table
 from calibrant._engines.logit_cells import (
-    EVENT,
-    KINDS,
-    NO_WEIGHT,
     PER_ZONE,
-    POWERS,
     SIDES,
     WIDTHS,
     LogitCells,
     View,
     check_reach,
 )
+from calibrant._engines.logit_sums import KINDS
 from calibrant._engines.softmax_sums import MOST_LOSS, FitFacts, SoftmaxModel, SoftmaxSums
 
 # The most parameters of a softmax: a query sums the product of each two of them.
@@ -69,15 +68,14 @@ def logit_cells(samples: FrameSamples, view: View) -> LogitCells:
         side = number(h <= exact(LOWEST)) + number(h >= exact(-LOWEST)) * 2.0
         query.let({"fit_side": side}, {"fit_h": h})
     else:
-        u = clipped(col("u"), LOG_FLOOR, 1.0 - LOG_FLOOR)
         side = number(col("u") <= LOG_FLOOR) + number(col("u") >= exact(1.0 - LOG_FLOOR)) * 2.0
-        odds = col("fit_u") / (1.0 - col("fit_u"))
-        query.let({"fit_u": u, "fit_side": side}, {"fit_h": odds.log()})
-    z, x, size = col("z"), col("fit_x"), col("fit_size")
+        query.let({"fit_side": side})
+        query.let(*clipped_logit(col("u"), LOG_FLOOR, "fit_h"))
+    x, size = col("fit_x"), col("fit_size")
     beyond = [number(size >= 8.0**j) for j in range(1, len(WIDTHS))]
     inverse = nw.lit(1.0 / WIDTHS[-1])
     for j in range(len(WIDTHS) - 2, -1, -1):
-        inverse = nw.when(size < 8.0 ** (j + 1)).then(nw.lit(1.0 / WIDTHS[j])).otherwise(inverse)
+        inverse = where(size < 8.0 ** (j + 1), 1.0 / WIDTHS[j], inverse)
     query.let(
         {"fit_x": (col("fit_h") - exact(view.centre)) * exact(view.scale)},
         {"fit_size": x.abs()},
@@ -87,33 +85,21 @@ def logit_cells(samples: FrameSamples, view: View) -> LogitCells:
         after=2,
     )
     query.ends = ("u", "fit_t", "fit_size")
-    kind = number(z > 0.0) + number(z >= 1.0)
-    if query.weighted:
-        kind = nw.when(col("w") > 0.0).then(kind).otherwise(nw.lit(float(NO_WEIGHT)))
     place = col("fit_zone") * float(PER_ZONE) + col("fit_cell") + PER_ZONE / 2
-    query.steps.append((place * float(SIDES) + col("fit_side")) * float(KINDS) + kind)
-    powers = [nw.lit(1.0), col("fit_t")]
-    while len(powers) < POWERS:
-        powers.append(powers[-1] * col("fit_t"))
-    query.sums |= {f"m{j}": query.weigh(power) for j, power in enumerate(powers)}
-    if query.weighted:
-        query.sums["ww"] = col("w") * col("w")
-    if not samples.hard:
-        query.sums |= {f"z{j}": query.weigh(z * power) for j, power in enumerate(powers)}
+    side_of_place = place * float(SIDES) + col("fit_side")
+    query.steps.append(side_of_place * float(KINDS) + kind_of_target(query))
+    add_moments(query, col("fit_t"))
     groups = query.run()
     check_reach(float(groups["high of fit_size"].max()))
     if groups.findings.soft:
         check_not_swapped(samples)
     key = groups.columns["key"].astype(np.intp)
-    w = np.stack([groups[f"m{j}"] for j in range(POWERS)], axis=1)
-    wz = np.where((key % KINDS == EVENT)[:, None], w, 0.0)
-    if "z0" in groups:
-        wz = np.stack([groups[f"z{j}"] for j in range(POWERS)], axis=1)
+    w, wz = moments_of(groups, key % KINDS)
     check_weight_total(float(w[:, 0].sum()), groups.n_rows)
     at = np.argsort(key)
-    ends = groups["low of fit_t"][at], groups["high of fit_t"][at]
+    low, high = groups.ends("fit_t")[:, at]
     n, w2 = groups["rows"][at], groups["ww" if "ww" in groups else "rows"][at]
-    return LogitCells(key[at], n, w2, *ends, w[at], wz[at], view)
+    return LogitCells(key[at], n, w2, low, high, w[at], wz[at], view)
 
 
 def class_logits(samples: FrameSamples, r: int, *, logits: bool) -> FrameSamples:
@@ -128,8 +114,9 @@ def class_logits(samples: FrameSamples, r: int, *, logits: bool) -> FrameSamples
         powers = total([(col(name) - col("rest_top")).exp() for name in rest])
         u = own - col("rest_top") - powers.log()
     else:
-        inside = clipped(own, LOG_FLOOR, 1.0 - LOG_FLOOR)
-        u = (inside / (1.0 - inside)).log()
+        for layer in clipped_logit(own, LOG_FLOOR, "own_logit"):
+            frame = frame.with_columns(**layer)
+        u = col("own_logit")
     weights = ["w"] if samples.weighted else []
     frame = frame.select(*weights, u=u, z=col(f"q{r}"))
     binary = samples.as_binary(frame, weighted=samples.weighted, hard=not samples.soft_rows)
@@ -170,7 +157,7 @@ def fit_facts(samples: FrameSamples) -> FitFacts:
     sums = {"n": nw.lit(1.0), "w": w, "n_out": number(col("out") > 0.0)}
     sums |= {name: w * col(name) for j in range(k) for name in (f"q{j}", f"o{j}")}
     sums |= {f"p{r}": w * _lifted(col(f"p{r}")) for r in range(k)}
-    s = _total(frame, sums)
+    s = totals(frame, sums)
     check_weight_total(s["w"], int(s["n"]))
     mass, out, predicted = (np.array([s[f"{kind}{r}"] for r in range(k)]) for kind in "qop")
     ruled_out = (0, 0.0) if samples.from_logits else (int(s["n_out"]), float(out.sum()))
@@ -192,34 +179,22 @@ def softmax_sums(
             f"a lazy frame sums the products of up to {MOST_PARAMETERS} parameters, but this map "
             f"has {count}: fit it to a file with `calibrant scale`, or collect the frame"
         )
-    frame, classes = _scored(samples, model, logits=logits), _of_class(model)
-    eta = {f"e{r}": _linear(model, r, theta) for r in classes}
-    frame = frame.with_columns(**eta).with_columns(top=largest(list(eta)))
-    powers = {r: (col(f"e{r}") - col("top")).exp() for r in classes}
-    if model.offset:
-        powers = {r: nw.when(col(f"a{r}")).then(each).otherwise(nw.lit(0.0))
-                  for r, each in powers.items()}  # fmt: skip
-    frame = frame.with_columns(**{f"x{r}": each for r, each in powers.items()})
-    frame = frame.with_columns(whole=total([col(f"x{r}") for r in classes]))
-    frame = frame.with_columns(lse=col("top") + col("whole").log())
-    shares = {f"x{r}": col(f"x{r}") / col("whole") for r in classes}
-    losses = {f"l{r}": col("lse") - col(f"e{r}") for r in classes}
-    frame = frame.with_columns(**shares, **losses)
+    frame = _with_softmax(_scored(samples, model, logits=logits), model, theta)
+    classes = model.own_classes
     features: dict[int, dict[int, Expr]] = {j: {} for j in range(count)}
     for r in classes:
         for j, scaled in model.classes[r] or ():
             features[j][r] = col(f"s{r}") if scaled else nw.lit(1.0)
-    means = {f"g{j}": total([col(f"x{r}") * f for r, f in own.items()])
-             for j, own in features.items()}  # fmt: skip
-    others = [nw.when(col(f"q{r}") > 0.0).then(nw.lit(_NEVER)).otherwise(col(f"e{r}"))
-              for r in classes]  # fmt: skip
-    mine = [nw.when(col(f"q{r}") > 0.0).then(col(f"e{r}")).otherwise(nw.lit(_NEVER))
-            for r in classes]  # fmt: skip
+    means = {
+        f"g{j}": total([col(f"x{r}") * f for r, f in own.items()]) for j, own in features.items()
+    }
+    others = [where(col(f"q{r}") > 0.0, _NEVER, col(f"e{r}")) for r in classes]
+    mine = [where(col(f"q{r}") > 0.0, col(f"e{r}"), _NEVER) for r in classes]
     frame = frame.with_columns(**means, own=largest(mine), rest=largest(others))
     w = _weight(samples)
     hits = {r: col(f"q{r}") for r in classes}
     cap = exact(MOST_LOSS)
-    capped = {r: nw.when(col(f"l{r}") < cap).then(col(f"l{r}")).otherwise(cap) for r in classes}
+    capped = {r: where(col(f"l{r}") < cap, col(f"l{r}"), cap) for r in classes}
     sums = {
         "w": w,
         "loss": w * total([hits[r] * col(f"l{r}") for r in classes]),
@@ -230,17 +205,35 @@ def softmax_sums(
         off = [hits[r] * f for r, f in own.items()]
         sums[f"d{j}"] = w * (col(f"g{j}") - total(off))
     for i, j in combinations_with_replacement(range(count), 2):
-        both = [col(f"x{r}") * features[i][r] * features[j][r] for r in classes
-                if r in features[i] and r in features[j]]  # fmt: skip
+        shared = [r for r in classes if r in features[i] and r in features[j]]
+        both = [col(f"x{r}") * features[i][r] * features[j][r] for r in shared]
         product = col(f"g{i}") * col(f"g{j}")
         sums[f"h{i} {j}"] = w * ((total(both) - product) if both else (0.0 - product))
-    found = _total(frame, sums)
+    found = totals(frame, sums)
     hessian = np.zeros((count, count))
     for i, j in combinations_with_replacement(range(count), 2):
         hessian[i, j] = hessian[j, i] = found[f"h{i} {j}"]
     gradient = np.array([found[f"d{j}"] for j in range(count)])
     parts = found["w"], found["loss"], found["floored"]
     return SoftmaxSums(*parts, gradient, hessian, found["wrong"])
+
+
+def _with_softmax(frame: Frame, model: SoftmaxModel, theta: Array) -> Frame:
+    """The rows of `_scored` with the softmax at the parameters: each class's logit `e{r}`,
+    probability `x{r}` and loss `l{r}`.
+    """
+    classes = model.own_classes
+    eta = {f"e{r}": _linear(model, r, theta) for r in classes}
+    frame = frame.with_columns(**eta).with_columns(top=largest(list(eta)))
+    powers = {f"x{r}": (col(f"e{r}") - col("top")).exp() for r in classes}
+    if model.offset:
+        powers = {f"x{r}": where(col(f"a{r}"), powers[f"x{r}"], 0.0) for r in classes}
+    frame = frame.with_columns(**powers)
+    frame = frame.with_columns(whole=total([col(name) for name in powers]))
+    frame = frame.with_columns(lse=col("top") + col("whole").log())
+    shares = {name: col(name) / col("whole") for name in powers}
+    losses = {f"l{r}": col("lse") - col(f"e{r}") for r in classes}
+    return frame.with_columns(**shares, **losses)
 
 
 def moments(samples: FrameSamples, *, logits: bool) -> tuple[Array, Array, bool]:
@@ -251,10 +244,10 @@ def moments(samples: FrameSamples, *, logits: bool) -> tuple[Array, Array, bool]
     frame = _scored(samples, SoftmaxModel.temperature(k), logits=logits)
     names = [f"s{r}" for r in range(k)]
     moves = number(largest(names) > smallest(names))
-    found = _total(frame, {"w": w, "moves": moves} | {n: w * col(n) for n in names})
+    found = totals(frame, {"w": w, "moves": moves} | {n: w * col(n) for n in names})
     mean = np.array([found[n] for n in names]) / found["w"]
     off = {n: col(n) - exact(m) for n, m in zip(names, mean.tolist(), strict=True)}
-    squares = _total(frame.with_columns(**off), {n: w * col(n) * col(n) for n in names})
+    squares = totals(frame.with_columns(**off), {n: w * col(n) * col(n) for n in names})
     return mean, np.array([squares[n] for n in names]) / found["w"], not found["moves"]
 
 
@@ -272,8 +265,7 @@ def _scored(samples: FrameSamples, model: SoftmaxModel, *, logits: bool) -> Fram
         return frame.select(*weights, **s, **q)
     possible = {f"a{r}": col(f"p{r}") > LOG_FLOOR for r in range(k)}
     frame = frame.select(*weights, **s, **q, **possible)
-    kept = {n: nw.when(col(f"a{r}")).then(col(n)).otherwise(nw.lit(0.0))
-            for r, n in enumerate(q)}  # fmt: skip
+    kept = {n: where(col(f"a{r}"), col(n), 0.0) for r, n in enumerate(q)}
     frame = frame.with_columns(**kept)
     mass = total([col(n) for n in q])
     frame = frame.with_columns(mass=mass).filter(col("mass") > 0.0)
@@ -281,16 +273,13 @@ def _scored(samples: FrameSamples, model: SoftmaxModel, *, logits: bool) -> Fram
     return frame.with_columns(**{n: col(n) / col("mass") for n in q})
 
 
-def _of_class(model: SoftmaxModel) -> list[int]:
-    """The classes whose logits the model has."""
-    return [r for r, pairs in enumerate(model.classes) if pairs is not None]
-
-
 def _linear(model: SoftmaxModel, r: int, theta: Array) -> Expr:
     """The logit of class r at the parameters."""
-    terms = [exact(float(theta[j])) * (col(f"s{r}") if scaled else nw.lit(1.0))
-             for j, scaled in model.classes[r] or ()]  # fmt: skip
-    return total([*terms, *([col(f"s{r}")] if model.offset else [])])
+    score = col(f"s{r}")
+    terms = []
+    for j, scaled in model.classes[r] or ():
+        terms.append(exact(float(theta[j])) * (score if scaled else nw.lit(1.0)))
+    return total([*terms, score] if model.offset else terms)
 
 
 def _weight(samples: FrameSamples) -> Expr:
@@ -301,17 +290,6 @@ def _weight(samples: FrameSamples) -> Expr:
 def _lifted(p: Expr) -> Expr:
     """A probability lifted to the floor of logarithms."""
     return lifted(p, LOG_FLOOR)
-
-
-def _total(frame: Frame, sums: dict[str, Expr]) -> dict[str, float]:
-    """The sums over all rows, by name; 0 where there are no rows."""
-    names = {f"sum{j}": name for j, name in enumerate(sums)}
-    values = {n: sums[name].cast(Float64) for n, name in names.items()}
-    frame = frame.select(key=nw.lit(0), **values)
-    out = collected(frame.group_by("key").agg(*[col(n).sum() for n in names]))
-    if out.is_empty():
-        return dict.fromkeys(sums, 0.0)
-    return {name: float(out[n].to_list()[0]) for n, name in names.items()}
 
 
 # --- maps of levels and of bins ------------------------------------------------------------------
@@ -326,9 +304,9 @@ def levels_of(samples: FrameSamples) -> tuple[Array, Array, Array]:
     except NotDefined:
         groups = curve_groups(samples, "binary", 2, None)
         columns = groups.columns
-        w, wz = (np.bincount(groups.cell, x, groups.mean.size).astype(np.float64) for x in
-                 (columns.w, columns.w * columns.z))  # fmt: skip
         levels, soft = groups.mean, not columns.hard
+        of_levels = (columns.w, columns.w * columns.z)
+        w, wz = (np.bincount(groups.cell, x, levels.size).astype(np.float64) for x in of_levels)
     else:
         w, wz, soft = table.sum_w[0], table.sum_wz[0], found.soft
         levels = np.append(table.sum_wu[0, :1] / w[:1], cuts.inner)
@@ -361,5 +339,5 @@ def mean_loss(samples: FrameSamples, frame: Frame, mapped: list[Expr]) -> float:
     frame = frame.with_columns(**names)
     logs = [col(f"q{r}") * _lifted(col(name)).log() for r, name in enumerate(names)]
     w = _weight(samples)
-    found = _total(frame, {"w": w, "loss": w * total(logs)})
+    found = totals(frame, {"w": w, "loss": w * total(logs)})
     return -found["loss"] / found["w"]

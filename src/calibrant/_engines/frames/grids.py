@@ -51,9 +51,8 @@ def deposited(groups: Groups, name: str, cell: Index, n_nodes: int) -> Array:
     """The masses at the nodes of a grid, (n_nodes,), from each group's grid cell and its four sums
     `{name}0` to `{name}3`.
     """
-    moments = np.stack([groups[f"{name}{power}"] for power in range(4)])
     nodes = np.zeros(n_nodes)
-    for offset, part in enumerate(_CUBIC @ moments, start=-1):
+    for offset, part in enumerate(_CUBIC @ groups.powers(name, 4).T, start=-1):
         nodes += np.bincount(cell + offset, weights=part, minlength=n_nodes)
     return nodes
 
@@ -85,7 +84,7 @@ def ask_logits(query: Query, spacing: float, eps: float) -> None:
         {"h_cell": floor(col("h_place"))},
         {"h_offset": col("h_place") - col("h_cell")},
     )
-    query.logit_cell = col("h_cell")
+    query.outer_cell = col("h_cell")
     query.target = _grid_target(query)
     if is_raw:
         moved = (given < exact(low)) | (given > exact(high))
@@ -114,7 +113,7 @@ def logit_nodes(groups: Groups, n_nodes: int) -> Array:
     """The two rows of a logit grid, (2, n_nodes): masses of weight times target, and of weight
     times (1 - target), from the groups of a query.
     """
-    cell = groups.logit_cell + (n_nodes - 1) // 2
+    cell = groups.outer_cell + (n_nodes - 1) // 2
     return np.stack([deposited(groups, name, cell, n_nodes) for name in ("plus", "minus")])
 
 

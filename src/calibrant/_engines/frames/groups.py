@@ -111,6 +111,17 @@ class Groups:
                 out[name] = ends.get(name, np.add).reduceat(self[name][order], starts)
         return replace(self, columns=out), order[starts]
 
+    def ends(self, name: str = "u") -> Array:
+        """The smallest and the largest value of a column of predictions (one of `Query.ends`) in
+        each group, (2, groups).
+        """
+        suffix = "" if name == "u" else f" of {name}"
+        return np.stack([self[f"low{suffix}"], self[f"high{suffix}"]])
+
+    def powers(self, name: str, count: int) -> Array:
+        """The columns `{name}0`, `{name}1`, ..., as many as `count`, (groups, count)."""
+        return np.stack([self[f"{name}{j}"] for j in range(count)], axis=1)
+
     @property
     def weight(self) -> Array:
         """The sum of the weights in each group."""
@@ -187,17 +198,17 @@ class Groups:
         return np.stack([*weights, *(self[name] for name in (*names[:-2], *squares))], axis=1)
 
     @property
-    def logit_cell(self) -> Index:
-        """The cell of the logit grid that each group lies in, decoded from the group's key."""
+    def outer_cell(self) -> Index:
+        """The cell of the logit grid (or of the label) that each group lies in, decoded from the
+        group's key.
+        """
         key = self.columns["key"]
         return np.floor_divide(key + APART // 2, APART).astype(np.intp)
 
     @property
     def cell_part(self) -> Index:
-        """What is left of each group's key without the part of the logit grid (or of the label that
-        takes its place): it grows with predictions.
-        """
-        return self.columns["key"].astype(np.intp) - self.logit_cell * APART
+        """What is left of each group's key without the `outer_cell`: it grows with predictions."""
+        return self.columns["key"].astype(np.intp) - self.outer_cell * APART
 
     def binned(self, cuts: Cuts, fields: Array | None = None, *, fold: bool = False) -> Array:
         """Sums per bin, (bins, fields): each group is added to the bin, between the cuts, that its

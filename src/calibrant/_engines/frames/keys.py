@@ -15,7 +15,16 @@ import numpy as np
 
 from calibrant._core.binning import Closed, Cuts, EqualWidth, fixed_cuts
 from calibrant._engines.cells import N_LINEAR
-from calibrant._engines.frames.expressions import Expr, Float64, col, exact, floor, number, total
+from calibrant._engines.frames.expressions import (
+    Expr,
+    Float64,
+    col,
+    exact,
+    floor,
+    number,
+    total,
+    where,
+)
 
 
 def steps_of(u: Expr, cuts: Cuts, precision: np.dtype[Any]) -> Expr | None:
@@ -75,16 +84,16 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
     )
     far = exact(1.0 / N_LINEAR)
     mirrored = 1.0 - prediction
-    from_one = nw.when(mirrored < far).then(mirrored).otherwise(far)
+    from_one = where(mirrored < far, mirrored, far)
     # Scales at least double from octave to octave, and an octave has at most 16 positions. Rounding
     # a negative number down rounds its size up.
     lower = floor(near * scale * 2.0**15) - 16.0 * scale
     upper = floor(near * scale * -(2.0**15)) + 16.0 * scale
     return [
-        {f"{u}_near": nw.when(prediction < far).then(prediction).otherwise(from_one)},
+        {f"{u}_near": where(prediction < far, prediction, from_one)},
         {f"{u}_stride": _power_that_reaches(near, 2.0**-15, 16.0, 7)},
         {f"{u}_scale": stride * _power_that_reaches(near * stride, 2.0**-12, 2.0, 3)},
-        {f"{u}_octave": nw.when(prediction >= 0.5).then(upper).otherwise(lower)},
+        {f"{u}_octave": where(prediction >= 0.5, upper, lower)},
     ]
 
 
@@ -100,6 +109,6 @@ def _power_that_reaches(x: Expr, low: float, factor: float, most: int) -> Expr:
             return nw.lit(factor**first)
         middle = (first + last) // 2
         is_smaller = x < exact(low / factor**middle)
-        return nw.when(is_smaller).then(between(middle + 1, last)).otherwise(between(first, middle))
+        return where(is_smaller, between(middle + 1, last), between(first, middle))
 
-    return nw.when(x >= exact(low)).then(nw.lit(1.0)).otherwise(between(1, most))
+    return where(x >= exact(low), 1.0, between(1, most))

@@ -8,15 +8,27 @@ from itertools import product
 import narwhals as nw
 import numpy as np
 
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import logit
 from calibrant._data.samples import Notion
-from calibrant._engines.frames.expressions import Expr, clipped, col, exact, floor, number, total
+from calibrant._engines.frames.expressions import (
+    Expr,
+    clipped_logit,
+    col,
+    exact,
+    floor,
+    number,
+    powers_of,
+    sigmoid,
+    where,
+)
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.query import Query
 from calibrant._engines.logit_sums import (
     EVENT,
+    KINDS,
+    NO_WEIGHT,
     NOISE,
     POWERS,
     SOFT,
@@ -27,9 +39,8 @@ from calibrant._engines.logit_sums import (
 )
 from calibrant._engines.protocol import Findings
 
-# A key is ((cell + FIRST) * 2 + moved) * KINDS + kind; rows without weight have a kind of their
-# own, and are only checked.
-_FIRST, _KINDS, _NO_WEIGHT = 1 << 12, 4, 3
+# A key is ((cell + FIRST) * 2 + moved) * KINDS + kind.
+_FIRST = 1 << 12
 
 
 def logit_sums(
@@ -48,18 +59,13 @@ def logit_sums(
         {"lg_t": col("lg") - (col("lg_cell") + 0.5) * exact(WIDTH)},
         after=2,
     )
-    kind = total([number(col("z") > 0.0), number(col("z") >= 1.0)])
-    if query.weighted:
-        kind = nw.when(col("w") > 0.0).then(kind).otherwise(nw.lit(float(_NO_WEIGHT)))
     place = (col("lg_cell") + float(_FIRST)) * 2.0 + col("lg_moved")
-    query.steps.append(place * float(_KINDS) + kind)
-    powers = _powers(col("lg_t"), POWERS)
-    query.sums |= {f"m{j}": query.weigh(power) for j, power in enumerate(powers)}
+    query.steps.append(place * float(KINDS) + kind_of_target(query))
+    powers = add_moments(query, col("lg_t"))
     if query.weighted:
-        query.sums |= {"n": number(col("w") > 0.0), "ww": col("w") * col("w")}
+        query.sums["n"] = number(col("w") > 0.0)
     z, u = col("z"), col("u")
     if not samples.hard:
-        query.sums |= {f"z{j}": query.weigh(z * power) for j, power in enumerate(powers)}
         query.sums |= {f"zz{j}": query.weigh(z * z * power) for j, power in enumerate(powers)}
     if samples.weighted or not samples.hard:
         gap, variance, h = query.weigh(z - u), u * (1.0 - u), col("lg")
@@ -70,41 +76,54 @@ def logit_sums(
     return groups, groups.findings
 
 
+def kind_of_target(query: Query) -> Expr:
+    """The kind of a row's target (NO_EVENT, SOFT, EVENT); NO_WEIGHT for a row without weight."""
+    kind = number(col("z") > 0.0) + number(col("z") >= 1.0)
+    return where(col("w") > 0.0, kind, float(NO_WEIGHT)) if query.weighted else kind
+
+
+def add_moments(query: Query, t: Expr) -> list[Expr]:
+    """Request the sums of weight times t^j, as `m{j}`, of squared weights, as `ww`, and, of soft
+    labels, of weight times target times t^j, as `z{j}`; return the POWERS powers of t.
+    """
+    powers = powers_of(t, POWERS)
+    query.sums |= {f"m{j}": query.weigh(power) for j, power in enumerate(powers)}
+    if query.weighted:
+        query.sums["ww"] = col("w") * col("w")
+    if not query.samples.hard:
+        query.sums |= {f"z{j}": query.weigh(col("z") * power) for j, power in enumerate(powers)}
+    return powers
+
+
+def moments_of(groups: Groups, kind: Index) -> tuple[Array, Array]:
+    """The moments (groups, powers) of the weight and of weight times target that `add_moments`
+    requested; `kind` is each group's kind of target.
+    """
+    w = groups.powers("m", POWERS)
+    if "z0" in groups:
+        return w, groups.powers("z", POWERS)
+    return w, np.where(kind[:, None] == EVENT, w, 0.0)
+
+
 def _add_logits(query: Query, eps: float) -> None:
     """Add the columns `lg`, the logit of the clipped prediction, and `lg_moved`, 1 if it was
     clipped.
     """
-    low, high = exact(eps), exact(1.0 - eps)
-    moved = number((col("u") < low) | (col("u") > high))
-    query.let(
-        {"lg_inside": clipped(col("u"), eps, 1.0 - eps), "lg_moved": moved},
-        {"lg": (col("lg_inside") / (1.0 - col("lg_inside"))).log()},
-    )
-
-
-def _powers(t: Expr, count: int) -> list[Expr]:
-    """The powers 0, 1, 2, ... of t, so many."""
-    out = [nw.lit(1.0), t]
-    while len(out) < count:
-        out.append(out[-1] * t)
-    return out
+    moved = number((col("u") < exact(eps)) | (col("u") > exact(1.0 - eps)))
+    query.let(*clipped_logit(col("u"), eps, "lg"))
+    query.let({"lg_moved": moved})
 
 
 def sums_of_groups(groups: Groups, eps: float, findings: Findings) -> LogitSums:
     """The sums by cell from groups of `logit_sums`, of all rows or of a part."""
     samples = groups.samples
     key = groups.columns["key"].astype(np.int64)
-    counted = key % _KINDS != _NO_WEIGHT
+    counted = key % KINDS != NO_WEIGHT
     groups, key = groups.select(counted), key[counted]
-    place, kind = np.divmod(key, _KINDS)
+    place, kind = np.divmod(key, KINDS)
     cell, moved = np.divmod(place, 2)
-    w = np.stack([groups[f"m{j}"] for j in range(POWERS)], axis=1)
-    if "z0" in groups:
-        wz = np.stack([groups[f"z{j}"] for j in range(POWERS)], axis=1)
-        wzz = np.stack([groups[f"zz{j}"] for j in range(POWERS)], axis=1)
-    else:
-        wz = wzz = np.where(kind[:, None] == EVENT, w, 0.0)
-    low, high = (logit(np.clip(groups[end], eps, 1.0 - eps)) for end in ("low", "high"))
+    w, wz = moments_of(groups, kind)
+    low, high = logit(np.clip(groups.ends(), eps, 1.0 - eps))
     return LogitSums(
         at=(cell - _FIRST + 0.5) * WIDTH,
         kind=kind.astype(np.intp),
@@ -115,7 +134,7 @@ def sums_of_groups(groups: Groups, eps: float, findings: Findings) -> LogitSums:
         w2=groups["ww" if "ww" in groups else "rows"],
         w=w,
         wz=wz,
-        wzz=wzz,
+        wzz=groups.powers("zz", POWERS) if "zz0" in groups else wz,
         weighted=samples.weighted,
         hard=not findings.soft and not (kind == SOFT).any(),
         noise=(np.stack([groups[name] for name in NOISE], axis=1) if NOISE[0] in groups else None),
@@ -141,8 +160,8 @@ def score_squares(
     h = col("lg")
     for k in range(len(models)):
         residual, leverage = _add_model(query, models[k], k)
-        left = nw.when(leverage < most_leverage).then(1.0 - leverage)
-        query.let({f"left{k}": left.otherwise(nw.lit(1.0 - most_leverage))}, after=5)
+        left = where(leverage < most_leverage, 1.0 - leverage, 1.0 - most_leverage)
+        query.let({f"left{k}": left}, after=5)
         score = residual / col(f"left{k}")
         square = score * score
         query.sums |= {f"e{k}0": square, f"e{k}1": square * h, f"e{k}2": square * h * h}
@@ -212,15 +231,9 @@ def _add_model(query: Query, model: LogisticModel, k: int) -> tuple[Expr, Expr]:
     query.let(
         {f"line{k}": h * exact(slope) + exact(intercept)},
         {f"small{k}": (0.0 - col(f"line{k}").abs()).exp()},
-        {f"lg_p{k}": _sigmoid(col(f"line{k}"), col(f"small{k}"))},
+        {f"lg_p{k}": sigmoid(col(f"line{k}"), col(f"small{k}"))},
         after=2,
     )
     p = col(f"lg_p{k}")
     form = (h * h) * b[1][1] + h * (b[0][1] + b[1][0]) + b[0][0]
     return query.weigh(col("z") - p), query.weigh(p * (1.0 - p) * form)
-
-
-def _sigmoid(line: Expr, small: Expr) -> Expr:
-    """The probability of the logit `line`; `small` is exp(-|line|)."""
-    up = nw.when(line >= 0.0).then(nw.lit(1.0)).otherwise(small)
-    return up / (1.0 + small)

@@ -14,7 +14,16 @@ from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import LOG_FLOOR
 from calibrant._engines.frames.columns import prediction_names, target_names
-from calibrant._engines.frames.expressions import Expr, all_of, at_least, col, exact, number, total
+from calibrant._engines.frames.expressions import (
+    Expr,
+    all_of,
+    at_least,
+    col,
+    exact,
+    number,
+    total,
+    where,
+)
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.problem import lifted
 from calibrant._engines.frames.query import Query
@@ -164,7 +173,7 @@ def _jensen_shannon(p: Expr, q: Expr, d: Expr) -> Expr:
     for j in range(_TERMS, 0, -1):
         series = x * (1.0 / (j * (2 * j - 1)) + series)
     logs = total([a * lifted(a, _TINY).log() for a in (1.0 + d, 1.0 - d)])
-    return (p + q) * nw.when(x < _SERIES).then(series).otherwise(logs)
+    return (p + q) * where(x < _SERIES, series, logs)
 
 
 def _surprise(p: Expr, q: Expr) -> Expr:

@@ -16,7 +16,7 @@ from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.cells import HALF, LABELS, Cells, PooledColumns, pooled_groups
-from calibrant._engines.frames.expressions import Expr, col, floor, total
+from calibrant._engines.frames.expressions import Expr, col, floor, total, where
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.keys import steps_of
 from calibrant._engines.frames.problem import scalar
@@ -32,16 +32,18 @@ def pooled_columns(
     `clusters` is the column that names the cluster of each row, None for independent rows.
     """
     query = Query(samples, notion, by=() if clusters is None else (clusters,))
-    query.add_fields().add_cells(cells)
-    query.logit_cell = floor(col("z") * float(LABELS))
-    groups = query.run()
-    return _pooled(groups, _ends(groups), groups.fields[:, 3:5], clusters)
+    groups = query.add_fields().add_cells(cells).add_label_cells().run()
+    return _pooled(groups, groups.ends(), groups.fields[:, 3:5], clusters)
 
 
-def cluster_names(names: Any) -> Any:
-    """The names of clusters in the type that they have as an array: numbers, texts or, with missing
-    ones among them, objects.
+def cluster_names(groups: Groups, clusters: str | None) -> Any:
+    """The name of each group's cluster, by which rows were grouped first (`by0`), in the type that
+    names have as an array: numbers, texts or, with missing ones among them, objects. None for
+    independent rows (`clusters` None).
     """
+    if clusters is None:
+        return None
+    names = groups.columns["by0"]
     array = np.array(names.tolist())
     return array if array.ndim == 1 and not any(name is None for name in names) else names
 
@@ -87,22 +89,16 @@ def joint_columns(
     groups.check_rows()
     of_first = np.stack([groups["first_wu"], groups["first_wz"]], axis=1)
     return (
-        _pooled(groups, _ends(groups, u), of_first, clusters),
-        _pooled(groups, _ends(groups), groups.fields[:, 3:5], clusters),
+        _pooled(groups, groups.ends(u), of_first, clusters),
+        _pooled(groups, groups.ends(), groups.fields[:, 3:5], clusters),
     )
-
-
-def _ends(groups: Groups, name: str = "u") -> Array:
-    """The smallest and the largest prediction of each group, (2, groups)."""
-    suffix = "" if name == "u" else f" of {name}"
-    return np.stack([groups[f"low{suffix}"], groups[f"high{suffix}"]])
 
 
 def _pooled(groups: Groups, ends: Array, sums: Array, clusters: str | None) -> PooledColumns:
     """The pooled columns of groups of rows. `ends` are each group's smallest and largest
     prediction, `sums`, (groups, 2), the sums of weight times prediction and of weight times label.
     """
-    names = None if clusters is None else cluster_names(groups.columns["by0"])
+    names = cluster_names(groups, clusters)
     return pooled_groups(groups.fields[:, :3].T, ends, sums, names)
 
 
@@ -112,6 +108,6 @@ def _coarse_cell(name: str, cuts: Sequence[Cuts], precision: Any) -> Expr:
     """
     u = col(name)
     below, above = ((each * HALF * HALF).sqrt() for each in (u, 1.0 - u))
-    half = nw.when(u < 0.5).then(floor(below)).otherwise(2.0 * HALF - floor(above))
+    half = where(u < 0.5, floor(below), 2.0 * HALF - floor(above))
     steps = (steps_of(u, each, precision) for each in cuts)
     return total([half, *(step for step in steps if step is not None)])

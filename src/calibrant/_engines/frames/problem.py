@@ -33,10 +33,13 @@ from calibrant._engines.frames.expressions import (
     clipped,
     col,
     exact,
+    first_to_reach,
     is_within,
     number,
+    sigmoid,
     sums_to_one,
     total,
+    where,
 )
 
 Plan = TypeVar("Plan")
@@ -93,9 +96,9 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     harmless = dict.fromkeys(names, 0.0 if samples.from_logits else 0.5)
     in_unit = {*([] if samples.from_logits else names), *([] if samples.hard else targets)}
     sane = {
-        name: nw.when(col("ok"))
-        .then(clipped(value) if name in in_unit else value)
-        .otherwise(nw.lit(harmless.get(name, 0.0)))
+        name: where(
+            col("ok"), clipped(value) if name in in_unit else value, harmless.get(name, 0.0)
+        )
         for name, value in values.items()
     }
     frame = frame.with_columns(**sane, **findings(samples))
@@ -138,7 +141,7 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
 
 def _if_sound(count: Expr) -> Expr:
     """The count where the row is valid (`ok`), 0 elsewhere."""
-    return nw.when(col("ok")).then(count).otherwise(nw.lit(0.0))
+    return where(col("ok"), count, 0.0)
 
 
 def with_probabilities(samples: FrameSamples, frame: Frame) -> Frame:
@@ -147,8 +150,7 @@ def with_probabilities(samples: FrameSamples, frame: Frame) -> Frame:
     """
     if not samples.multiclass:
         frame = frame.with_columns(h=col("p0"), small=(0.0 - col("p0").abs()).exp())
-        up = nw.when(col("h") >= 0.0).then(nw.lit(1.0)).otherwise(col("small"))
-        return frame.with_columns(p0=up / (1.0 + col("small")))
+        return frame.with_columns(p0=sigmoid(col("h"), col("small")))
     names = prediction_names(samples)
     frame = frame.with_columns(top=nw.max_horizontal(*names))
     frame = frame.with_columns(**{name: (col(name) - col("top")).exp() for name in names})
@@ -168,11 +170,10 @@ def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> F
     if notion == "binary":
         return frame.with_columns(u=col("p0"), z=col("q0"))
     frame = frame.with_columns(u=folded(samples, col("p0")))
-    upper = col("p0") > 0.5
     if samples.from_logits:  # what grids take: the sigmoid of a small logit may round to 1/2
-        on_grid = nw.when(col("h") > 0.0).then(col("q0")).otherwise(1.0 - col("q0"))
+        on_grid = where(col("h") > 0.0, col("q0"), 1.0 - col("q0"))
         frame = frame.with_columns(grid_z=on_grid, h=col("h").abs())
-    return frame.with_columns(z=nw.when(upper).then(col("q0")).otherwise(1.0 - col("q0")))
+    return frame.with_columns(z=where(col("p0") > 0.5, col("q0"), 1.0 - col("q0")))
 
 
 def folded(samples: FrameSamples, u: Expr) -> Expr:
@@ -182,30 +183,21 @@ def folded(samples: FrameSamples, u: Expr) -> Expr:
     mirrored = 1.0 - u
     if samples.precision.itemsize < 8:
         mirrored = mirrored.cast(nw.Float32).cast(Float64)
-    return nw.when(u > 0.5).then(u).otherwise(mirrored)
+    return where(u > 0.5, u, mirrored)
 
 
 def with_top_label(samples: FrameSamples, frame: Frame) -> Frame:
     """The frame with the largest prediction `u`, its class `top` (the lowest of equals), and the
     target `z` of that class.
     """
-    names, k = prediction_names(samples), samples.n_classes
+    names = prediction_names(samples)
     frame = frame.with_columns(u=nw.max_horizontal(*names))
-    indices = [
-        nw.when(col(name) >= col("u"))
-        .then(nw.lit(float(r)))
-        .otherwise(nw.lit(float(k)))
-        .alias(name)
-        for r, name in enumerate(names)
-    ]
-    frame = frame.with_columns(top=nw.min_horizontal(*indices))
+    frame = frame.with_columns(top=first_to_reach(col("u"), names))
     if not samples.soft_rows:
         return frame.with_columns(z=number(col("q0") == col("top")))
-    targets = [
-        nw.when(col("top") == float(r)).then(col(q)).otherwise(nw.lit(0.0))
-        for r, q in enumerate(target_names(samples))
-    ]
-    return frame.with_columns(z=total(targets))
+    targets = target_names(samples)
+    of_top = [where(col("top") == float(r), col(q), 0.0) for r, q in enumerate(targets)]
+    return frame.with_columns(z=total(of_top))
 
 
 def lifted(x: Expr, low: float) -> Expr:

@@ -12,7 +12,7 @@ from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.frames.collecting import collected
-from calibrant._engines.frames.expressions import Expr, col, exact_in, floor
+from calibrant._engines.frames.expressions import Expr, col, exact_in, floor, where
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.query import Query
 from calibrant._engines.protocol import Findings
@@ -49,14 +49,14 @@ def group_key(samples: FrameSamples, low: Array, high: Array, parts: int | None)
         """The key of a row in one of the spans from number `first` to the one before `last`."""
         if last - first == 1:
             inside = (u >= exact(low[first])) & (u <= exact(high[first]))
-            return nw.when(inside).then(within(first)).otherwise(nw.lit(-1.0))
+            return where(inside, within(first), -1.0)
         middle = (first + last) // 2
         is_lower = u < exact(low[middle])
-        return nw.when(is_lower).then(among(first, middle)).otherwise(among(middle, last))
+        return where(is_lower, among(first, middle), among(middle, last))
 
     n, cells = _cells_of(low, high)
     near = floor(u * float(n)).cast(nw.Int64).is_in(cells)
-    return nw.when(near).then(among(0, low.size)).otherwise(nw.lit(-1.0))
+    return where(near, among(0, low.size), -1.0)
 
 
 def _cells_of(low: Array, high: Array) -> tuple[int, list[int]]:

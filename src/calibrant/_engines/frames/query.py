@@ -14,8 +14,8 @@ import narwhals as nw
 from calibrant._core.binning import Cuts, fixed_cuts
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
-from calibrant._engines.cells import N_LINEAR, Cells
-from calibrant._engines.frames.collecting import collected
+from calibrant._engines.cells import LABELS, N_LINEAR, Cells
+from calibrant._engines.frames.collecting import collected, totals
 from calibrant._engines.frames.columns import has_weights
 from calibrant._engines.frames.expressions import (
     Expr,
@@ -26,6 +26,7 @@ from calibrant._engines.frames.expressions import (
     floor,
     number,
     total,
+    where,
 )
 from calibrant._engines.frames.groups import (
     APART,
@@ -72,8 +73,9 @@ class Query:
     steps: list[Expr] = field(default_factory=list)
     # The one of them that steps at multiples of 1 / N_LINEAR, which finer equal cells do without.
     equal_step: Expr | None = None
-    # The cell of the logit grid, not one of the steps since logarithms may err in the last bit.
-    logit_cell: Expr | None = None
+    # The cell of the logit grid, not one of the steps since logarithms may err in the last bit; or
+    # the cell of the label, which does not step with the prediction.
+    outer_cell: Expr | None = None
     # What to add up in every group: sums of the problem, and counts of findings.
     sums: dict[str, Expr] = field(default_factory=dict)
     finding_sums: dict[str, Expr] = field(default_factory=dict)
@@ -158,6 +160,11 @@ class Query:
             self.steps.append(steps)
         return self
 
+    def add_label_cells(self) -> Query:
+        """Group also by narrow cells of the target, and return the query."""
+        self.outer_cell = floor(col("z") * float(LABELS))
+        return self
+
     def add_cells(self, cells: Cells) -> Query:
         """Group also by the cells of the prediction, and return the query."""
         self.steps += self._cell_steps("u", cells)
@@ -187,7 +194,7 @@ class Query:
         steps = total([*self._cell_steps("fold", cells, after=1), nw.lit(1.0)])
         # Below 1/2 the larger of u and 1 - u falls as u grows.
         self.has_half = True
-        self.steps.append(steps * nw.when(top).then(nw.lit(1.0)).otherwise(nw.lit(-1.0)))
+        self.steps.append(steps * where(top, 1.0, -1.0))
         return self.add_top_sums()
 
     def add_top_sums(self) -> Query:
@@ -209,8 +216,8 @@ class Query:
         """
         key = total(self.steps) if self.steps else nw.lit(0.0)
         key = key.cast(nw.Int64)
-        if self.logit_cell is not None:
-            key = key + self.logit_cell.cast(nw.Int64) * APART
+        if self.outer_cell is not None:
+            key = key + self.outer_cell.cast(nw.Int64) * APART
         groups = self._by_target(key) if self._parts_targets else self.grouped(key, most)
         groups.check_rows()
         if most is None:  # whether logarithms were clipped is known of passes that take some
@@ -248,7 +255,7 @@ class Query:
             found = {name: value for name, value in found.items() if name not in rare}
             findings_of_row = [value for name, value in rare.items() if name != "found_ok"]
             is_odd = any_of([~col("ok"), *(value > 0.0 for value in findings_of_row)])
-            odd = nw.when(is_odd).then(nw.lit(1)).otherwise(nw.lit(0))
+            odd = where(is_odd, 1, 0)
         target = col(self.target).cast(nw.Int64)
         parts = self._collected(key * 4 + target * 2 + odd, {**found, **self.sums}, None)
         groups = parts.with_targets_joined({k: other for k, (other, _) in self.products.items()})
@@ -256,9 +263,7 @@ class Query:
             return groups
         if not groups.total("odd"):
             return replace(groups, counts={"found_ok": groups.total("rows")})
-        frame = self.frame.select(key=nw.lit(0), **rare).group_by("key")
-        counts = collected(frame.agg(*[col(name).sum() for name in rare]))
-        return replace(groups, counts={name: float(counts[name].to_list()[0]) for name in rare})
+        return replace(groups, counts=totals(self.frame, rare))
 
     @property
     def _rare_findings(self) -> dict[str, Expr]:
@@ -292,7 +297,7 @@ class Query:
         for name in self.ends:
             suffix = "" if name == "u" else f" of {name}"
             ends += [col(name).min().alias(f"low{suffix}"), col(name).max().alias(f"high{suffix}")]
-        totals = [nw.len().alias("rows"), *(col(name).sum() for name in sums), *ends]
-        frame = frame.group_by(*by, "key").agg(*totals)
+        of_groups = [nw.len().alias("rows"), *(col(name).sum() for name in sums), *ends]
+        frame = frame.group_by(*by, "key").agg(*of_groups)
         result = collected(frame if most is None else frame.head(most))
         return Groups.from_result(self.samples, result, self.derived)

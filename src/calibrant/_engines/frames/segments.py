@@ -18,8 +18,18 @@ from calibrant._core.typing import Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._data.segment_columns import SegmentColumn, SegmentRule, rule_of_counts, rule_of_cuts
-from calibrant._engines.frames.collecting import collected
-from calibrant._engines.frames.expressions import Expr, Float64, any_of, col, exact, number, total
+from calibrant._engines.frames.collecting import collected, one_row
+from calibrant._engines.frames.columns import column_value
+from calibrant._engines.frames.expressions import (
+    Expr,
+    Float64,
+    any_of,
+    col,
+    exact,
+    number,
+    total,
+    where,
+)
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.query import Query
 
@@ -42,7 +52,7 @@ def _segment_rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
     """The rule that turns one column into numbered segments; InputError if it has too many distinct
     values that are not numbers.
     """
-    value = _column_value(samples, name)
+    value = column_value(samples, name)
     counts = samples.frame.select(v=value).group_by("v").agg(n=nw.len()).head(MOST_DISTINCT + 1)
     found = collected(counts)
     values, rows = found["v"].to_list(), found["n"].to_list()
@@ -64,53 +74,35 @@ def _rule_of_many_numbers(samples: FrameSamples, name: str, parts: int) -> Segme
     is rounded, so a query finds the values on either side of it, and the number of rows up to each.
     """
     x = col("v")
-    known = samples.frame.select(v=_column_value(samples, name).cast(Float64))
+    known = samples.frame.select(v=column_value(samples, name).cast(Float64))
     known = known.filter(~(x.is_null() | samples.is_nan(x)))
     shares = np.arange(1, parts) / parts
     asked = {f"q{j}": x.quantile(float(q), interpolation="linear") for j, q in enumerate(shares)}
-    first = _one_row(known.select(n=nw.len(), low=x.min(), high=x.max(), **asked))
+    first = one_row(known.select(n=nw.len(), low=x.min(), high=x.max(), **asked))
     between = [first[f"q{j}"] for j in range(shares.size)]
     near: dict[str, Expr] = {}
     for j, q in enumerate(between):
         near |= {
-            f"a{j}": _value_where(x <= exact(q), x).max(),
-            f"b{j}": _value_where(x > exact(q), x).min(),
+            f"a{j}": nw.when(x <= exact(q)).then(x).max(),
+            f"b{j}": nw.when(x > exact(q)).then(x).min(),
         }
-    ends = _one_row(known.select(**near))
+    ends = one_row(known.select(**near))
     above = {
         f"{end}{j}": number(x <= exact(ends[f"{end}{j}"])).sum()
         for j in range(shares.size)
         for end in "ab"
         if ends[f"{end}{j}"] is not None
     }
-    through = _one_row(known.select(**above))
+    through = one_row(known.select(**above))
     ranks = np.floor((first["n"] - 1) * shares)
     cuts = []
     for j, rank in enumerate(ranks):
         ab = [end for end in "ab" if ends[f"{end}{j}"] is not None]
         enough = [end for end in ab if through[f"{end}{j}"] > rank]
         cuts.append(float(ends[f"{(enough or ab)[0]}{j}"]))
-    n_rows = _one_row(samples.frame.select(n=nw.len()))["n"]
+    n_rows = one_row(samples.frame.select(n=nw.len()))["n"]
     some_missing = n_rows > first["n"]
     return rule_of_cuts(name, first["low"], np.array(cuts), first["high"], some_missing)
-
-
-def _value_where(flag: Expr, value: Expr) -> Expr:
-    """The value where the flag is true, null elsewhere."""
-    return nw.when(flag).then(value)
-
-
-def _one_row(frame: Any) -> dict[str, Any]:
-    """Collect a frame of one row, and return a dict from column name to value."""
-    found = collected(frame)
-    return {name: found[name].to_list()[0] for name in found.columns}
-
-
-def _column_value(samples: FrameSamples, name: str) -> Expr:
-    """The expression of a column; categories become their names, as text."""
-    kind = samples.frame.collect_schema()[name]
-    column = samples.column(name)
-    return column.cast(nw.String) if isinstance(kind, nw.Categorical | nw.Enum) else column
 
 
 def cell_sums(
@@ -230,7 +222,7 @@ def _segment_number(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any
         x = x.cast(nw.String)
         absent.append((x == "").fill_null(False))
     if rule.cuts is not None:
-        value = nw.when(any_of(absent)).then(None).otherwise(x) if text else x
+        value = where(any_of(absent), None, x) if text else x
         steps = [number(value.cast(Float64) >= exact(cut)) for cut in rule.cuts]
         inner = total(steps) if steps else nw.lit(0.0)
     else:
@@ -243,7 +235,7 @@ def _segment_number(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any
         inner = total([*hits, nw.lit(float(base))])
     if rule.missing is None:
         return inner
-    return nw.when(any_of(absent)).then(nw.lit(float(rule.missing))).otherwise(inner)
+    return where(any_of(absent), float(rule.missing), inner)
 
 
 def _literal(value: Any) -> Any:

@@ -13,6 +13,7 @@ from calibrant._core.messages import setting
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.slice_names import row_names
 from calibrant._engines.frames.collecting import collected
+from calibrant._engines.frames.columns import column_value
 from calibrant._engines.frames.expressions import Expr, Float64, all_of, any_of, exact
 
 # The most slices that are summed one by one.
@@ -37,7 +38,7 @@ def slices_of(
     """The slices (rows with equal values of the columns `by`) by name, in order; one query finds
     their values. `clusters` is the column that names clusters.
     """
-    values = {f"by{j}": _column_value(samples, name) for j, name in enumerate(by)}
+    values = {f"by{j}": column_value(samples, name) for j, name in enumerate(by)}
     sums = {"n": nw.len()}
     if samples.weight is not None:
         values["w"] = samples.column(samples.weight).cast(Float64)
@@ -67,13 +68,6 @@ def slices_of(
             len(ends) == 1,
         )
     return out
-
-
-def _column_value(samples: FrameSamples, name: str) -> Expr:
-    """The expression of a column; categories become their names, as text."""
-    kind = samples.frame.collect_schema()[name]
-    column = samples.column(name)
-    return column.cast(nw.String) if isinstance(kind, nw.Categorical | nw.Enum) else column
 
 
 def _is(samples: FrameSamples, column: Expr, value: Any) -> Expr:

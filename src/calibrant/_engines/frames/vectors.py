@@ -21,8 +21,8 @@ from calibrant._engines.frames.expressions import (
     clipped,
     col,
     exact,
+    first_to_reach,
     largest,
-    smallest,
     total,
 )
 from calibrant._engines.frames.keys import steps_of
@@ -104,14 +104,7 @@ def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
     }
     frame = frame.select(w=weight, **units, **residuals)
     frame = frame.with_columns(u=largest(list(units)))
-    indices = [
-        nw.when(col(name) >= col("u"))
-        .then(nw.lit(float(j)))
-        .otherwise(nw.lit(float(len(units))))
-        .alias(name)
-        for j, name in enumerate(units)
-    ]
-    return frame.with_columns(top=smallest(indices), u=clipped(col("u")))
+    return frame.with_columns(top=first_to_reach(col("u"), list(units)), u=clipped(col("u")))
 
 
 def _mean(probabilities: list[object], values: Array) -> object:

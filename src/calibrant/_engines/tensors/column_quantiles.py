@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.bin_tables import BinTable, label_fields
 from calibrant._core.binning import ROUNDING, Cuts
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors import order_kernels as kernels
@@ -91,9 +91,8 @@ def quantile_table(column: Column, m: int) -> tuple[BinTable, Cuts, Findings] | 
     # Add the rows from the beginning of each window to its border to those below the window.
     through[:-1] += np.stack([np.diff(firsts_here)[::2], *within_here[::2, 1:3].T], axis=1)
     n, z, u = np.diff(through, axis=0, prepend=0.0).T
-    nothing = np.full(m, np.nan)
-    fields = {"n": n, "sum_w": n, "sum_w2": n, "sum_wu": u, "sum_wz": z, "sum_wz2": z, "sum_w2z": z}
-    table = np.stack([fields.get(name, nothing) for name in FIELDS], axis=1)
+    unknown = np.full(m, np.nan)
+    table = np.stack(label_fields(n, u, unknown, z, unknown), axis=1)
     edges = np.where(in_lower > 0, np.nextafter(value, np.inf), value)
     return BinTable(table[None], has_squares=False), Cuts(np.maximum.accumulate(edges)), findings
 

@@ -39,15 +39,25 @@ def quantile_edges(u: Tensor, w: Tensor | None, m: int) -> Tensor:
     return torch.where(in_lower, above, values).cummax(dim=1).values
 
 
+def bins_by_rank(u: Tensor, w: Tensor | None, m: int) -> Tensor:
+    """The bin of each row, where m bins get equal shares of the ranks of predictions u (cumulative
+    weights w).
+    """
+    order, in_order = _order_by_rank(u, w, m)
+    bins = torch.empty_like(order)
+    bins[order] = in_order
+    return bins
+
+
 def rank_order(whole: Scalars, m: int) -> tuple[Scalars, Tensor]:
     """The rows of a scalar problem sorted by prediction, and in that order each row's bin, where m
     bins get equal shares of the ranks.
     """
-    order, bins = order_by_rank(whole.u, whole.w, m)
+    order, bins = _order_by_rank(whole.u, whole.w, m)
     return _reordered(whole, order), bins
 
 
-def order_by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
+def _order_by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
     """The row numbers sorted by prediction u, and in that order each row's bin, where m bins get
     equal shares of the ranks (cumulative weights w).
     """

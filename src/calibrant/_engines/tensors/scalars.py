@@ -207,12 +207,8 @@ def edges_on(column: Column, cuts: Cuts) -> Tensor:
     """The inner edges on the device, followed by an infinite edge. For float32 predictions an edge
     becomes the smallest float32 at or above it: a prediction reaches both or neither.
     """
-    inner = cuts.inner
-    if not column.double:
-        single = inner.astype(np.float32)
-        inner = np.where(single >= inner, single, np.nextafter(single, np.float32(np.inf)))
-        inner = inner.astype(np.float64)
-    return fused.edges_on(column.u.device, np.ascontiguousarray(inner).tobytes())
+    inner = cuts.inner if column.double else fused.single_edges(cuts.inner.tobytes())
+    return fused.edges_on(column.u.device, inner.tobytes())
 
 
 def loss_sums(samples: TensorSamples) -> tuple[LossSums, Findings] | None:

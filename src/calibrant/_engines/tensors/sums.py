@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from calibrant._core.bin_tables import FIELDS
+from calibrant._core.bin_tables import FIELDS, label_fields
 from calibrant._engines.tensors.blocks import Scalars
 
 N, SUM_W, SUM_W2, SUM_WU, SUM_WZ, SUM_WU2, SUM_WUZ, SUM_WZ2, SUM_W2Z = range(len(FIELDS))
@@ -36,7 +36,7 @@ class BinSums:
 
     def add_predictions(self, index: Tensor, u: Tensor, w: Tensor | None) -> None:
         """Add the fields without targets: counts, weights w (None: 1) and predictions u."""
-        at = self._columns_of_rows(index)
+        at = _take_turns(index, self.copies)
         if w is None:
             self._add(N, at, torch.ones((), dtype=torch.float64, device=u.device).expand_as(u))
             wu = u
@@ -52,16 +52,12 @@ class BinSums:
         """Add the fields with targets z, from predictions u and weights w (None: 1). Rows with a
         target of 0 may be left out, since they add 0.
         """
-        at = self._columns_of_rows(index)
+        at = _take_turns(index, self.copies)
         wz = z if w is None else w * z
         for field, values in ((SUM_WZ, wz), (SUM_WUZ, wz * u), (SUM_WZ2, wz * z)):
             self._add(field, at, values)
         if w is not None:
             self._add(SUM_W2Z, at, w * w * z)
-
-    def _columns_of_rows(self, index: Tensor) -> Tensor:
-        """The column of each row's bin in the sums; rows take turns among the copies of a bin."""
-        return _take_turns(index, self.copies)
 
     def _add(self, field: int, at: Tensor, values: Tensor) -> None:
         """Add the values to one field of the sums, in the columns `at`."""
@@ -104,6 +100,4 @@ def fields_of_labels(n: Tensor, u: Tensor, u2: Tensor, z: Tensor, uz: Tensor) ->
     `n` is the number of rows; the others are sums of predictions u, of u^2, of targets z, and of u
     z.
     """
-    fields = {"n": n, "sum_w": n, "sum_w2": n, "sum_wu": u, "sum_wz": z}
-    fields |= {"sum_wu2": u2, "sum_wuz": uz, "sum_wz2": z, "sum_w2z": z}
-    return torch.stack([fields[name] for name in FIELDS], dim=-1)
+    return torch.stack(label_fields(n, u, u2, z, uz), dim=-1)

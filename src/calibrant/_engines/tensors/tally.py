@@ -29,11 +29,9 @@ class Tally:
         first = torch.where(good, torch.inf, rows).amin()
         self.counts[BAD_ROW] = torch.minimum(self.counts[BAD_ROW], first)
 
-    def count(self, slot: int, flags: Tensor) -> None:
-        """Add the number of true flags to the counter at position `slot` of the status (N_CLIPPED,
-        ...).
-        """
-        self.counts[slot] += flags.sum()
+    def count(self, counter: int, flags: Tensor) -> None:
+        """Add the number of true flags to a counter, a position in the status (N_CLIPPED, ...)."""
+        self.counts[counter] += flags.sum()
 
     def note_soft(self, targets: Tensor) -> None:
         """Record whether some target is neither 0 nor 1."""

@@ -16,7 +16,7 @@ from calibrant._engines.arrays.counting import without_dropped
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, Scalars, edges_of, row_blocks
 from calibrant._engines.tensors.columns import column
-from calibrant._engines.tensors.quantiles import order_by_rank, quantile_edges
+from calibrant._engines.tensors.quantiles import bins_by_rank, quantile_edges
 from calibrant._engines.tensors.sums import BinSums
 from calibrant._engines.tensors.tally import Tally, resolved
 
@@ -83,11 +83,8 @@ def _sorted_table(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[B
         distinct, index = torch.unique(pairs, dim=0, return_inverse=True)
         classes, m = 1, len(distinct)
     else:
-        order, bins = order_by_rank(u, w, rule.m)
-        index = torch.empty_like(order)
-        index[order] = bins
         classes, m = samples.n_classes, rule.m
-        index = top * m + index
+        index = top * m + bins_by_rank(u, w, m)
     sums = BinSums(classes * m, samples.place, weighted=w is not None)
     sums.add(index, Scalars(u, z, w))
     findings, (out,) = resolved(tally, sums.result())

@@ -19,7 +19,7 @@ from calibrant._engines.arrays import engine as arrays
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, edges_of, row_blocks
 from calibrant._engines.tensors.columns import column
-from calibrant._engines.tensors.quantiles import order_by_rank, quantile_edges
+from calibrant._engines.tensors.quantiles import bins_by_rank, quantile_edges
 from calibrant._engines.tensors.tally import Tally, resolved
 
 
@@ -117,11 +117,9 @@ def _rank_table(
     """
     u, z, w = property_.all_vectors(samples, tally)
     largest, top = property_.scaled(u).max(dim=1)
-    order, bins = order_by_rank(largest, w if samples.weighted else None, m)
-    cell = torch.empty_like(order)
-    cell[order] = bins
+    bins = bins_by_rank(largest, w if samples.weighted else None, m)
     sums = _CellSums(property_.d * m, property_.d, u.device)
-    sums.add(top * m + cell, u - z, w)
+    sums.add(top * m + bins, u - z, w)
     return sums.table(tally)
 
 
