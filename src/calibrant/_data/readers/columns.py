@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, nearest, one_of
 from calibrant._core.messages import (
     CLASSES,
     FOUND,
@@ -27,7 +27,10 @@ from calibrant._data.columns import (
     check_paired,
 )
 from calibrant._data.labels import Titles, number_of
+from calibrant._data.missing import check_missing
 from calibrant._data.readers.chunks import Field, Reader, Role, new_class_error
+from calibrant._data.readers.confidences import REFUSALS
+from calibrant._data.readers.lm_eval import METRICS
 from calibrant._data.readers.written import PLAIN, Written, written_as
 
 
@@ -136,10 +139,13 @@ class ReadRequest:
         confidence: str | None = None,
         answer: str | None = None,
         gold: str | None = None,
+        missing: str = "error",
+        acc_norm: str | None = None,
+        refusals: str | None = None,
         **columns: Any,
     ) -> ReadRequest:
         """Make the request from the arguments of `evaluate_file`; raise InputError if they
-        contradict each other.
+        contradict each other, or if one is not known.
         """
         written = written_as(
             from_logits=from_logits,
@@ -148,8 +154,16 @@ class ReadRequest:
             words=words,
             confidence=confidence,
         )
-        answers = answers_of(answer, gold)
-        return cls(path, from_logits=from_logits, written=written, answers=answers, **columns)
+        return cls(
+            path,
+            from_logits=bool(from_logits),
+            written=written,
+            answers=_answers_of(answer, gold),
+            missing=check_missing(missing),
+            acc_norm=None if acc_norm is None else one_of("acc_norm", acc_norm, METRICS),
+            refusals=None if refusals is None else one_of("refusals", refusals, REFUSALS),
+            **columns,
+        )
 
     @property
     def labels(self) -> Any:
@@ -380,7 +394,7 @@ def _answer_columns(reader: Reader, y_true: Any, classes: Any, answers: Answers)
     return ColumnSpec(answers, False)
 
 
-def answers_of(answer: Any, gold: Any) -> Answers | None:
+def _answers_of(answer: Any, gold: Any) -> Answers | None:
     """The names of the columns of answers and of right answers as a pair; None if neither is given.
     Raise InputError if only one is given.
     """

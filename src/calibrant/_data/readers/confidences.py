@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, counted, one_of
+from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import EXCLUDED, Note, setting
 from calibrant._core.validation import public
 from calibrant._data.answers import as_answers
@@ -113,11 +113,6 @@ def _bare_number(number: float, percent: bool) -> tuple[str, float | str | None]
     if number == 1:
         return "number", "which may be 1 % or certain"
     return ("number", number) if number < 1 else ("percent", number / 100)
-
-
-def check_refusals(refusals: str | None) -> str | None:
-    """The rule for answers without a confidence; raise InputError for an unknown one."""
-    return None if refusals is None else one_of("refusals", refusals, REFUSALS)
 
 
 def read_correctness(value: Any) -> int | str | None:
