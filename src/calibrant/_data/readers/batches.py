@@ -338,11 +338,7 @@ def class_indices(
         # The fields of a record have no order, so a number is no index: labels must be names.
         if not chosen.of_record and are_indices(labels.values.dtype.kind, classes):
             return labels, note_on_labels(classes, multiclass, indices=True)
-        known, codes = np.unique(labels.values, return_inverse=True)
-        codes = codes.reshape(-1)
-        if labels.gaps is not None:
-            codes[labels.gaps] = known.size
-        labels = Names(codes, [*known.tolist(), None])
+        labels = Names.of_numbers(labels)
     names, find = labels, Lookup(classes)
 
     def index(name: Any) -> int | str | None:
@@ -360,7 +356,7 @@ def class_indices(
         """The error for a row whose label names no class."""
         return _unknown_label(location.row(row), names.known[names.codes[row]], chosen)
 
-    column = names.as_numbers(index, unknown, np.int64)
+    column = names.as_numbers([index(name) for name in names.known], unknown, np.int64)
     return column, note_on_labels(classes, multiclass, indices=False)
 
 

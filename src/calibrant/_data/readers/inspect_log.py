@@ -19,9 +19,8 @@ from calibrant._core.messages import setting
 from calibrant._data.readers.arrow_values import need_arrow
 from calibrant._data.readers.columns import USUAL
 from calibrant._data.readers.find import File, unreadable
-from calibrant._data.readers.json_values import not_json
 from calibrant._data.readers.jsonl import Record, whole_number
-from calibrant._data.readers.records import Pair, RecordReader, text_of
+from calibrant._data.readers.records import Pair, RecordReader, json_of
 
 KIND = "Inspect AI log"
 # How Inspect's own value_to_float reads scores.
@@ -286,13 +285,7 @@ def _from_json(file: File) -> tuple[Record, list[Record]]:
     """Read a log that is a JSON file: the record of the evaluation, and the list of samples. Raise
     InputError if there are no samples.
     """
-    text = text_of(file)
-    try:
-        log = json.loads(text, parse_int=whole_number)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{file}, line {error.lineno} {not_json(error)}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is not JSON: {error}") from None
+    log = json_of(file)
     if not isinstance(log, dict) or "eval" not in log:
         raise _no_log_error(file)
     samples = log.get("samples")

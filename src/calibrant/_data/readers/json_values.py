@@ -133,16 +133,10 @@ def _rows_of_lists(cells: Cells) -> Column:
 
 
 def names_of(cells: Cells) -> Names:
-    """The field's values as names: the distinct values, and the number of its value for
-    each row.
-    """
-    known: dict[Any, int] = {}
-    codes = np.empty(len(cells.values), dtype=np.intp)
-    for row, value in enumerate(cells.values):
-        name = str(value) if isinstance(value, list | dict) else value
-        # True and 1 are equal, but not the same name.
-        codes[row] = known.setdefault((type(name), name), len(known))
-    return Names(codes, [name for _, name in known])
+    """The field's values as names; lists and records as the text that Python writes."""
+    return Names.of_values(
+        str(value) if isinstance(value, list | dict) else value for value in cells.values
+    )
 
 
 def not_json(error: json.JSONDecodeError) -> str:

@@ -18,7 +18,6 @@ from calibrant._data.answers import as_answers
 from calibrant._data.explain import first_bad_row
 from calibrant._data.labels import Titles
 from calibrant._data.readers.batches import Batch
-from calibrant._data.readers.chunks import Names
 from calibrant._data.readers.columns import ColumnMapping, ReadRequest, require
 from calibrant._data.readers.confidences import UNANSWERED
 from calibrant._data.readers.passes import over_pieces
@@ -404,7 +403,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         np.concatenate([batch.y_proba for batch in nonempty]),
         np.concatenate(weights) if weights else None,
         {
-            name: np.concatenate([as_texts(batch.by[j]) for batch in nonempty])
+            name: np.concatenate([batch.by[j].of_rows() for batch in nonempty])
             for j, name in enumerate(rows.chosen.by)
         },
         np.concatenate(positions),
@@ -415,7 +414,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         None if rows.refusals is None else rows.forms[UNANSWERED],
         np.concatenate(votes) if votes else None,
         others_dropped={
-            name: np.concatenate([as_texts(batch.by_dropped[j]) for batch in gappy])
+            name: np.concatenate([batch.by_dropped[j].of_rows() for batch in gappy])
             for j, name in enumerate(rows.chosen.by if gappy else ())
         },
     )
@@ -468,10 +467,3 @@ def _positions(batches: Iterable[Batch]) -> Iterator[Index]:
         rows = np.arange(batch.chunk.n_rows) if batch.rows is None else batch.rows
         yield first + rows
         first += batch.chunk.n_rows
-
-
-def as_texts(names: Names) -> NDArray[Any]:
-    """The name of each row as an array (n,) of objects; None for a row that has no name."""
-    known = np.empty(len(names.known), dtype=object)
-    known[:] = names.known
-    return known[names.codes]

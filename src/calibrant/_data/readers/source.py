@@ -255,13 +255,11 @@ def _check_one_model(files: Sequence[File], request: ReadRequest) -> None:
             field = Field(name, "text")
             if name in asked or name not in reader.names:
                 continue
-            for piece in reader.pieces([field]):
-                with closing(reader.chunks(piece, [field], CHUNK)) as chunks:
-                    for chunk in chunks:
-                        column = chunk.columns[field]
-                        assert isinstance(column, Names)
-                        codes = np.unique(column.codes).tolist()
-                        known |= dict.fromkeys(str(column.known[code]) for code in codes)
+            for chunk in reader.all_chunks([field], CHUNK):
+                column = chunk.columns[field]
+                assert isinstance(column, Names)
+                codes = np.unique(column.codes).tolist()
+                known |= dict.fromkeys(str(column.known[code]) for code in codes)
         if len(known) > 1:
             raise _several_models_error(files, name, list(known))
 

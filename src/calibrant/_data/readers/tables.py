@@ -255,7 +255,7 @@ def column_of(texts: Names, kind: Kind, field: Field, location: Location) -> Col
         return text if value is None else value
 
     return texts.as_numbers(
-        number,
+        [number(text) for text in texts.known],
         lambda row, text: not_a_number(location.row(row), field, text),
         np.bool_ if kind == "truth" else np.float64,
     )
