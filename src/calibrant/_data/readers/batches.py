@@ -171,11 +171,10 @@ def batch_of(
         forms[OVERRULED] += int(np.count_nonzero(targets.values[refused] > 0))
         predictions, targets = (_zero_where(refused, each) for each in (predictions, targets))
     parts = {"y_proba": predictions, "y_true": targets}
-    for argument, name in (("sample_weight", chosen.sample_weight), ("votes", chosen.votes)):
-        if name is not None:
-            column = chunk.columns[Field(name, "number")]
-            assert isinstance(column, Column)
-            parts[argument] = column
+    for argument, name in chosen.numbers.items():
+        column = chunk.columns[Field(name, "number")]
+        assert isinstance(column, Column)
+        parts[argument] = column
     values = predictions.values
     if as_double:
         values = values.astype(np.float64, copy=False)
@@ -336,7 +335,7 @@ def class_indices(
         if labels.values.ndim == 2:
             return labels, None
         # The fields of a record have no order, so a number is no index: labels must be names.
-        if not chosen.of_record and are_indices(labels.values.dtype.kind, classes):
+        if chosen.y_proba.record is None and are_indices(labels.values.dtype.kind, classes):
             return labels, note_on_labels(classes, multiclass, indices=True)
         labels = Names.of_numbers(labels)
     names, find = labels, Lookup(classes)
@@ -369,7 +368,7 @@ def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputErr
     """
     known = [str(name) for name in chosen.classes or ()]
     hint = nearest(label, known)
-    if chosen.of_record and not isinstance(label, str):
+    if chosen.y_proba.record is not None and not isinstance(label, str):
         hint = (
             "the fields of a record are classes by name, so labels must be names too; use one of "
             f"{', '.join(map(repr, known))}"

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import EXCLUDED, Note, setting
-from calibrant._core.validation import public
+from calibrant._core.validation import check_flag, public
 from calibrant._data.answers import as_answers
-from calibrant._data.checks import check_bool
 from calibrant._data.readers.chunks import Column, Location, Names, plain_number, shortened
 from calibrant._data.readers.csv_errors import EMPTY
 
@@ -202,7 +201,7 @@ def read_confidences(
     >>> rows.y_true.tolist()
     [1, 0, 1, 1, 0]
     """
-    check_bool("percent", percent)
+    check_flag("percent", percent)
     table = {} if words is None else check_words(words)
     confidences, labels = _named("y_proba", y_proba), None
     location = _Entries(cast("Any", None), 0, lambda row: f"entry {row}")
@@ -276,7 +275,7 @@ def confidence_column(
     """
     names = given if isinstance(given, Names) else Names.of_numbers(given)
     forms, read = zip(*(read_confidence(each, words, percent) for each in names.known), strict=True)
-    column = _numbers(location, name, names, read, _way_out)
+    column = _numbers(location, name, names, read, _advice_on)
     counts: Counter[str] = Counter()
     for form, count in zip(forms, np.bincount(names.codes, minlength=len(forms)), strict=True):
         counts[form] += int(count)
@@ -318,7 +317,7 @@ def _numbers(
     name: str,
     given: Names,
     read: Sequence[float | str | None],
-    way_out: Callable[[str], str],
+    advice_on: Callable[[str], str],
     dtype: type[Any] = np.float64,
 ) -> Column:
     """The number of each row: None is a gap. A text says why a value cannot be read: an InputError
@@ -337,7 +336,7 @@ def _numbers(
         return InputError(
             f"{location.row(first)}: {name} is {value!r}, {why}"
             + (f", here and in {more}" if more else "")
-            + f": {way_out(value)}"
+            + f": {advice_on(value)}"
             + (f". Not read either: {_listed(others, 'value')}" if others else "")
         )
 
@@ -351,7 +350,7 @@ def _listed(texts: list[str], what: str) -> str:
     return ", ".join([*texts[:_NAMED], *rest])
 
 
-def _way_out(value: str) -> str:
+def _advice_on(value: str) -> str:
     """What to do about a confidence that no rule reads: say its probability, or that there is
     none.
     """

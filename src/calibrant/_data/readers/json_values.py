@@ -78,13 +78,8 @@ def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
         # Whole labels stay whole numbers, because they may be class indices.
         return np.array(values, dtype=np.float64 if float in kinds else np.int64)
     except OverflowError:
-        row = next(i for i, value in enumerate(values) if _is_huge(value))
+        row = next(i for i, x in enumerate(values) if isinstance(x, int) and abs(x) >= 2**63)
         raise cells.error(row, "too large a number") from None
-
-
-def _is_huge(value: Any) -> bool:
-    """Whether a value is a whole number beyond 64 bits."""
-    return isinstance(value, int) and abs(value) >= 2**63
 
 
 def _number(cells: Cells, row: int, value: Any) -> float | int | bool:

@@ -336,13 +336,10 @@ def _require_all(reader: Reader, chosen: ColumnMapping) -> None:
     """Raise InputError if a file lacks a column that was chosen by an earlier file, or if it has a
     column for a class that the earlier file does not have.
     """
-    weights = () if chosen.sample_weight is None else (chosen.sample_weight,)
-    votes = () if chosen.votes is None else (chosen.votes,)
     for argument, names in (
         ("y_true", chosen.y_true.names),
         ("y_proba", chosen.y_proba.names),
-        ("sample_weight", weights),
-        ("votes", votes),
+        *((argument, (name,)) for argument, name in chosen.numbers.items()),
         ("by", chosen.by),
     ):
         for name in names:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.messages import name_of, worded
 from calibrant._core.typing import Mask
-from calibrant._data.checks import check_bool
+from calibrant._core.validation import check_flag
 from calibrant._data.logits import VALUES_THAT_TELL
 from calibrant._data.logprobs import (
     FROM_LOGPROBS,
@@ -78,14 +78,14 @@ def written_as(
     contradict each other.
     """
     given_as(from_logits, from_logprobs)
-    check_bool("percent", percent)
+    check_flag("percent", percent)
     if confidence not in (None, "auto"):
         raise InputError(f"confidence must be 'auto' or None; got {confidence!r}")
     logs = {"from_logits": from_logits, "from_logprobs": from_logprobs}
     texts = {"percent": percent, "words": words is not None, "confidence": confidence}
-    said = [name for name, value in (logs | texts).items() if value]
-    if said and said[0] in logs and len(said) > 1:
-        raise InputError(f"{said[0]} and {said[1]} contradict each other: leave out one")
+    given = [name for name, value in (logs | texts).items() if value]
+    if given and given[0] in logs and len(given) > 1:
+        raise InputError(f"{given[0]} and {given[1]} contradict each other: leave out one")
     known = None if words is None else check_words(words)
     return Written(bool(from_logprobs), bool(percent), known, confidence == "auto")
 
