@@ -235,11 +235,8 @@ def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
     known = ~np.isnan(given)
     values, counts = np.unique(given[known], return_counts=True)
     n_missing = int(np.count_nonzero(~known))
-    gap = [None] if n_missing else []
     if values.size <= FEW_VALUES:  # unchanged: doubles do not hold every whole number
-        labels = [
-            MISSING if value is None else name_of(value) for value in (*values.tolist(), *gap)
-        ]
+        labels = [*map(name_of, values.tolist()), *([MISSING] if n_missing else [])]
         # NaN is sorted behind all numbers.
         return SegmentColumn(name, np.searchsorted(values, given), tuple(labels))
     doubles = values.astype(np.float64)
@@ -247,7 +244,7 @@ def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
         rule = _rule_of_quantiles(name, doubles, counts, parts, n_missing > 0)
         codes = np.searchsorted(rule.cuts, given.astype(np.float64), side="right")
         return rule.column(np.where(known, codes, rule.missing) if n_missing else codes)
-    distinct = [*values.tolist(), *gap]
+    distinct = [*values.tolist(), *([None] if n_missing else [])]
     rule = _rule_of_texts(name, distinct, [*counts.tolist(), n_missing][: len(distinct)])
     return rule.column(_codes_of(rule, distinct)[np.searchsorted(values, given)])
 
