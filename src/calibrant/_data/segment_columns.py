@@ -242,8 +242,10 @@ def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
     doubles = values.astype(np.float64)
     if not _exceed_doubles(doubles, values.size):
         rule = _rule_of_quantiles(name, doubles, counts, parts, n_missing > 0)
+        assert rule.cuts is not None
         codes = np.searchsorted(rule.cuts, given.astype(np.float64), side="right")
-        return rule.column(np.where(known, codes, rule.missing) if n_missing else codes)
+        # The segment of missing values is the last one.
+        return rule.column(np.where(known, codes, len(rule.labels) - 1))
     distinct = [*values.tolist(), *([None] if n_missing else [])]
     rule = _rule_of_texts(name, distinct, [*counts.tolist(), n_missing][: len(distinct)])
     return rule.column(_codes_of(rule, distinct)[np.searchsorted(values, given)])
