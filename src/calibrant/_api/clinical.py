@@ -25,8 +25,7 @@ from calibrant._api.rows import (
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, Quantile
-from calibrant._core.blas_threads import one_blas_thread
-from calibrant._core.engine_choice import n_threads
+from calibrant._core.engine_choice import n_threads, one_blas_thread
 from calibrant._core.typing import Index
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.columns import is_lazy, scan_if_path

@@ -26,8 +26,7 @@ from calibrant._api.scale_on import recalibrate_predictors
 from calibrant._api.slices import slices_of_samples
 from calibrant._core.arguments import WeightedRows
 from calibrant._core.binning import Bins, EqualWidth, Quantile, both_rules
-from calibrant._core.blas_threads import one_blas_thread
-from calibrant._core.engine_choice import n_threads
+from calibrant._core.engine_choice import n_threads, one_blas_thread
 from calibrant._core.errors import InputError, NotDefined, errors_about
 from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array, Index

@@ -12,8 +12,7 @@ import numpy as np
 from calibrant._api.clinical_values import summary_from
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.verdicts import verdict_of
-from calibrant._core.blas_threads import one_blas_thread
-from calibrant._core.engine_choice import n_threads
+from calibrant._core.engine_choice import n_threads, one_blas_thread
 from calibrant._core.messages import about_measures, setting, worded
 from calibrant._core.typing import Index
 from calibrant._data.samples import Samples

@@ -13,12 +13,12 @@ from calibrant._core.typing import Array
 from calibrant._core.validation import is_number, public
 from calibrant._data.boxes import (
     check_boxes,
-    codes_of,
+    check_coco_rows,
     column_of,
-    entries,
-    groups_of,
     match,
     read_json,
+    rows_by_code,
+    shared_codes,
 )
 from calibrant.results._box_matches import BoxMatches
 
@@ -112,10 +112,10 @@ def match_boxes(
     true_image, true_label = (column_of(f"true_{name}", other, m) for name, _, other in given)
     confidence = _check_scores(scores, n)
     is_crowd = column_of("crowd", crowd, m).astype(bool)
-    keys, true_keys = codes_of((image, true_image), (label, true_label))
+    keys, true_keys = shared_codes((image, true_image), (label, true_label))
     matched, overlap = np.full(n, -1, dtype=np.intp), np.zeros(n)
     ignored = np.zeros(n, dtype=bool)
-    for rows, its in groups_of(keys, true_keys):
+    for rows, its in rows_by_code(keys, true_keys):
         found, overlap[rows], ignored[rows] = match(
             own[rows], confidence[rows], true[its], is_crowd[its], float(iou)
         )
@@ -210,10 +210,10 @@ def read_coco(annotations: Any, detections: Any) -> dict[str, Any]:
     truth = read_json("annotations", annotations)
     if not isinstance(truth, Mapping) or not {"images", "annotations"} <= set(truth):
         raise InputError("annotations must be COCO's object with 'images' and 'annotations'")
-    given = read_json("detections", detections)
-    found = entries("detections", given, ("image_id", "category_id", "bbox", "score"))
-    true = entries("annotations", truth["annotations"], ("image_id", "category_id", "bbox"))
-    pictures = entries("images", truth["images"], ("id", "width", "height"))
+    keys = ("image_id", "category_id", "bbox")
+    found = check_coco_rows("detections", read_json("detections", detections), (*keys, "score"))
+    true = check_coco_rows("annotations", truth["annotations"], keys)
+    pictures = check_coco_rows("images", truth["images"], ("id", "width", "height"))
     names = {each["id"]: str(each["name"]) for each in truth.get("categories", ())}
     return {
         "boxes": [each["bbox"] for each in found],

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.optional import need
 from calibrant._data.labels import number_of
-from calibrant._data.readers.arrow_values import need_arrow
 from calibrant._data.readers.find import SUFFIXES
 from calibrant._data.readers.read_rows import Rows
 
@@ -66,11 +66,11 @@ def write_rows(path: Path, rows: Rows, *, labelled: bool) -> None:
             for row in _rows_of_columns(columns):
                 file.write(json.dumps(dict(zip(columns, row, strict=True))) + "\n")
     else:
-        table = need_arrow("writing Arrow").table(columns)
+        table = need("pyarrow", "writing Arrow").table(columns)
         if format == "parquet":
-            need_arrow("writing Parquet", "pyarrow.parquet").write_table(table, str(path))
+            need("pyarrow.parquet", "writing Parquet").write_table(table, str(path))
         else:
-            need_arrow("writing Arrow", "pyarrow.feather").write_feather(table, str(path))
+            need("pyarrow.feather", "writing Arrow").write_feather(table, str(path))
 
 
 def _columns_to_write(rows: Rows, labelled: bool, *, as_matrix: bool) -> dict[str, Any]:

@@ -446,9 +446,7 @@ def middle_rank_bins(mass: Array, m: int) -> Index:
     bin j of 1 to m with ``(j-1) W/m < L + T/2 <= j W/m``, where W is the total weight. For
     whole-number weights all of this is exact.
     """
-    through = np.cumsum(mass)
-    doubled_middle = 2.0 * (through - mass) + mass
-    bins: Array = np.ceil(doubled_middle * m / (2.0 * through[-1]) * (1 - ROUNDING)) - 1
+    bins = np.ceil(MiddleRanks.from_mass(mass).middle_ranks(slice(None), m)) - 1
     return np.clip(bins, 0, m - 1).astype(np.intp)
 
 
@@ -494,13 +492,13 @@ class MiddleRanks:
         last = self.mass.size - 1
         at = np.searchsorted(self.through, j * self.total / m)
         while True:
-            back = (at > 0) & (self._middle_rank(np.maximum(at - 1, 0), m) > j)
-            on = (at <= last) & (self._middle_rank(np.minimum(at, last), m) <= j)
+            back = (at > 0) & (self.middle_ranks(np.maximum(at - 1, 0), m) > j)
+            on = (at <= last) & (self.middle_ranks(np.minimum(at, last), m) <= j)
             if not (back.any() or on.any()):
                 return at
             at = at - back + on
 
-    def _middle_rank(self, at: Index, m: float | Array) -> Array:
+    def middle_ranks(self, at: Index | slice, m: float | Array) -> Array:
         """The middle rank of each distinct prediction at the positions `at`, in units of a bin: a
         value from j - 1 to j means bin j of 1 to m.
         """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
+from typing import Any
 
 from calibrant._core.errors import InputError
 
@@ -28,3 +30,19 @@ def n_threads() -> int:
     if not asked.isdigit() or int(asked) < 1:
         raise InputError(f"CALIBRANT_THREADS must be a whole number of at least 1; got {asked!r}")
     return int(asked)
+
+
+def one_blas_thread(*, beside: int) -> AbstractContextManager[Any]:
+    """A context in which each product of matrices takes one thread, for callers that run `beside`
+    threads themselves. It does nothing if `beside` is 1 or threadpoolctl is not installed.
+
+    Several threads that each start a product on all cores slow each other down: the threads of
+    OpenBLAS spin while they wait, on cores that the others need.
+    """
+    if beside == 1:
+        return nullcontext()
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(1, user_api="blas")

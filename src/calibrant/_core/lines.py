@@ -27,7 +27,11 @@ def wrapped(text: str, width: int, *, hanging: str = "") -> list[str]:
     further = indent + hanging
     words = [shortened_middle(word, width - len(further)) for word in body.split(" ")]
     lines = textwrap.wrap(
-        " ".join(words), width, initial_indent=indent, subsequent_indent=further,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        " ".join(words),
+        width,
+        initial_indent=indent,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     return lines or [""]

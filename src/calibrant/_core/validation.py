@@ -73,10 +73,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
-def check_flag(argument: str, value: Any) -> None:
-    """Raise InputError unless the value of an option is True or False."""
+def check_flag(argument: str, value: Any) -> bool:
+    """The value of an option as a bool; raise InputError unless it is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{argument} must be True or False; got {value!r}")
+    return bool(value)
 
 
 def check_level(level: Any) -> float:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from calibrant._core.errors import InputError
 from calibrant._core.messages import worded
-from calibrant._core.typing import Array, Mask
+from calibrant._core.typing import Array
+from calibrant._data.checks import first_entry
 from calibrant._data.columns import pick
 from calibrant._data.links import ROW_SUM_TOLERANCE
 from calibrant._data.missing import find_missing_entries
@@ -44,40 +45,45 @@ class Between:
 
 
 def read_between(labels: Between, data: Any) -> tuple[Array, Array]:
-    """The ends of labels, each (n,) or (n, k), NaN where an end is missing.
+    """The lower and the upper bounds of labels, each (n,) or (n, k), NaN where one is missing.
 
-    Raise InputError unless ends are numbers from 0 to 1, in order, and each row of several classes
-    has a distribution between its ends. Ends of classes are moved to what a distribution reaches.
+    Raise InputError unless bounds are numbers from 0 to 1, in order, and each row of several
+    classes has a distribution between its bounds. Bounds (n, k) are narrowed to the probabilities
+    that distributions between them reach.
     """
     low = worded(python="lo", command="--label-low")
     high = worded(python="hi", command="--label-high")
-    lo, hi = _read_end(labels.lo, low, data), _read_end(labels.hi, high, data)
+    lo, hi = _read_bounds(labels.lo, low, data), _read_bounds(labels.hi, high, data)
     if lo.shape != hi.shape:
         raise InputError(
             f"{low} and {high} must have one shape; they have {lo.shape} and {hi.shape}"
         )
-    for name, end in ((low, lo), (high, hi)):
-        bad = (end < 0) | (end > 1)
+    for name, bounds in ((low, lo), (high, hi)):
+        bad = (bounds < 0) | (bounds > 1)
         if bad.any():
+            place, at = first_entry(name, bad)
             raise InputError(
-                f"{_place(name, bad)} is {end[_first(bad)]:g}: bounds of labels must lie in [0, "
-                "1]; set smaller ones to 0 and larger ones to 1"
+                f"{place} is {bounds[at]:g}: bounds of labels must lie in [0, 1]; set smaller ones "
+                "to 0 and larger ones to 1"
             )
     if (crossed := lo > hi).any():
+        place, at = first_entry(low, crossed)
         raise InputError(
-            f"{_place(low, crossed)} is {lo[_first(crossed)]:g}, above {_place(high, crossed)}, "
-            f"which is {hi[_first(crossed)]:g}: the lower bound must not exceed the upper one"
+            f"{place} is {lo[at]:g}, above {first_entry(high, crossed)[0]}, which is {hi[at]:g}: "
+            "the lower bound must not exceed the upper one"
         )
-    return (lo, hi) if lo.ndim == 1 else _reached(lo, hi, (low, high))
+    return (lo, hi) if lo.ndim == 1 else _reachable(lo, hi, (low, high))
 
 
-def _read_end(end: Any, name: str, data: Any) -> Array:
-    """One end of the labels as float64, (n,) or (n, k), with NaN where it is missing."""
+def _read_bounds(bounds: Any, name: str, data: Any) -> Array:
+    """The lower or the upper bounds as float64, (n,) or (n, k), with NaN where one is missing.
+    `name` is the name of the argument in errors.
+    """
     if data is not None:
-        end = pick(data, end, name)
-    elif isinstance(end, str):
-        raise InputError(f"{name}={end!r} names a column, but there is no data= to take it from")
-    values, gaps = find_missing_entries(end, name)
+        bounds = pick(data, bounds, name)
+    elif isinstance(bounds, str):
+        raise InputError(f"{name}={bounds!r} names a column, but there is no data= to take it from")
+    values, gaps = find_missing_entries(bounds, name)
     if values.dtype.kind not in "fiub" or values.ndim not in (1, 2):
         raise InputError(
             f"{name} must be bounds of labels, numbers of the shape (n,) or (n, k); got "
@@ -87,11 +93,12 @@ def _read_end(end: Any, name: str, data: Any) -> Array:
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def _reached(lo: Array, hi: Array, names: tuple[str, str]) -> tuple[Array, Array]:
-    """The ends that each class reaches where the other classes make up a distribution with it.
+def _reachable(lo: Array, hi: Array, names: tuple[str, str]) -> tuple[Array, Array]:
+    """The least and the largest probability that each class has in distributions between its
+    bounds, which are (n, k).
 
-    Raise InputError for a row without a distribution between its ends, which messages call by
-    these names.
+    Raise InputError for a row without a distribution between its bounds; `names` are the names of
+    the lower and the upper bounds in the message.
     """
     below, above = lo.sum(axis=1, keepdims=True), hi.sum(axis=1, keepdims=True)
     for name, sums, side in zip(names, (below, above), ("most", "least"), strict=True):
@@ -105,13 +112,3 @@ def _reached(lo: Array, hi: Array, names: tuple[str, str]) -> tuple[Array, Array
     # Equal bounds stay unchanged, even if the sums have rounding errors.
     least = np.minimum(np.maximum(lo, 1 - (above - hi)), hi)
     return least, np.maximum(np.minimum(hi, 1 - (below - lo)), least)
-
-
-def _first(bad: Mask) -> tuple[int, ...]:
-    """The index of the first True of a mask."""
-    return tuple(int(i) for i in np.argwhere(bad)[0])
-
-
-def _place(name: str, bad: Mask) -> str:
-    """The first bad entry as a message names it: ``lo[3]``, or ``lo[3, 1]`` of several classes."""
-    return f"{name}[{', '.join(map(str, _first(bad)))}]"

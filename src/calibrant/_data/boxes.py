@@ -46,13 +46,15 @@ def column_of(argument: str, values: Any, n: int) -> NDArray[Any]:
     """A column with a value for each of n boxes; zeros if `values` is None."""
     out = np.zeros(n, dtype=np.int64) if values is None else np.asarray(values)
     if out.shape != (n,):
-        raise InputError(f"{argument} must have a value for each of {counted(n, 'box')}; got "
-                         f"shape {out.shape}")  # fmt: skip
+        raise InputError(
+            f"{argument} must have a value for each of {counted(n, 'box')}; got shape {out.shape}"
+        )
     return out
 
 
 def overlaps(boxes: Array, others: Array) -> tuple[Array, Array]:
-    """The intersection over union of each box with each other, (n, m), and over the box's own area.
+    """The overlap of each of n boxes with each of m others: the area of their intersection, as a
+    share of the area of their union, and as a share of the area of the box, both (n, m).
 
     Boxes without an area overlap with nothing.
     """
@@ -74,49 +76,57 @@ def match(
 ) -> tuple[Index, Array, Mask]:
     """Match the boxes of one image and class to true boxes, the highest score first.
 
-    Each takes the true box that overlaps most and is not taken yet, if the overlap reaches the
-    threshold. A box that finds none and lies in a crowd region is ignored. Returns for each box the
-    true box, -1 if none; its overlap, with any true box if it found none; and whether it is
-    ignored. The order of rows does not matter: equal scores go by overlap and then by place.
+    Each box takes the true box that overlaps most and is not taken yet, if the overlap reaches the
+    threshold. A box without a match that lies in a crowd region (`crowd` masks these true boxes) is
+    ignored.
+
+    Returns three arrays with an entry for each box: the row of its true box, -1 if it has no match;
+    its overlap with that true box, or its largest overlap with any if it has no match; and whether
+    it is ignored. The order of rows does not matter: equal scores are sorted by overlap, then by
+    the corners of the boxes.
     """
     iou, inside = overlaps(boxes, true_boxes)
     iou = np.where(crowd, 0.0, iou)
     best = iou.max(axis=1, initial=0.0)
-    # Among equal overlaps, the true box that is first by its place is taken.
-    by_place = np.lexsort(true_boxes.T[::-1])
+    # Of true boxes with equal overlaps, the first by its corners is taken.
+    by_corners = np.lexsort(true_boxes.T[::-1])
     matched, overlap = np.full(len(boxes), -1, dtype=np.intp), best.copy()
     free = ~crowd
     for i in np.lexsort((*boxes.T[::-1], -best, -scores)):
-        reach = np.where(free, iou[i], -1.0)[by_place]
+        reach = np.where(free, iou[i], -1.0)[by_corners]
         if reach.size and reach.max() >= threshold - ROUNDING:
-            found = by_place[int(reach.argmax())]
+            found = by_corners[int(reach.argmax())]
             matched[i], overlap[i], free[found] = found, iou[i, found], False
     in_crowd = np.where(crowd, inside, 0.0).max(axis=1, initial=0.0) >= threshold - ROUNDING
     return matched, overlap, (matched < 0) & in_crowd
 
 
-def groups_of(keys: Index, true_keys: Index) -> Iterator[tuple[Index, Index]]:
-    """Yield the rows of boxes and of true boxes with the same key, for each key of a box."""
-    if not keys.size:
+def rows_by_code(codes: Index, true_codes: Index) -> Iterator[tuple[Index, Index]]:
+    """Yield the rows of the boxes and of the true boxes that have the same code (number of their
+    image and class), for each code of a box.
+    """
+    if not codes.size:
         return
-    order, true_order = (np.argsort(each, kind="stable") for each in (keys, true_keys))
-    of, its = keys[order], true_keys[true_order]
-    distinct, start = np.unique(of, return_index=True)
-    for key, rows in zip(distinct, np.split(order, start[1:]), strict=True):
-        first, last = np.searchsorted(its, key), np.searchsorted(its, key, side="right")
+    order, true_order = (np.argsort(each, kind="stable") for each in (codes, true_codes))
+    true_sorted = true_codes[true_order]
+    distinct, start = np.unique(codes[order], return_index=True)
+    for code, rows in zip(distinct, np.split(order, start[1:]), strict=True):
+        first, last = (np.searchsorted(true_sorted, code, side=side) for side in ("left", "right"))
         yield rows, true_order[first:last]
 
 
-def codes_of(*pairs: tuple[NDArray[Any], NDArray[Any]]) -> tuple[Index, Index]:
-    """A number for each combination of values, of boxes and of true boxes."""
-    n = len(pairs[0][0])
-    code = np.zeros(n + len(pairs[0][1]), dtype=np.intp)
-    for own, true in pairs:
-        joined = np.concatenate([own, true]) if len(true) else own
-        joined = true if not n else joined
-        values, index = np.unique(joined, return_inverse=True)
-        code = code * len(values) + index.reshape(-1)
-    return code[:n], code[n:]
+def shared_codes(*columns: tuple[NDArray[Any], NDArray[Any]]) -> tuple[Index, Index]:
+    """Number the combinations of values in some columns: the number of each box, and that of each
+    true box. A column is a pair: its values for the boxes, and its values for the true boxes.
+    """
+    n, m = map(len, columns[0])
+    codes = np.zeros(n + m, dtype=np.intp)
+    for values, true_values in columns:
+        # An empty part has no type of its own, which would turn the other part's values into text.
+        parts = [part for part in (values, true_values) if len(part)] or [values]
+        distinct, index = np.unique(np.concatenate(parts), return_inverse=True)
+        codes = codes * len(distinct) + index.reshape(-1)
+    return codes[:n], codes[n:]
 
 
 def read_json(argument: str, source: Any) -> Any:
@@ -131,11 +141,14 @@ def read_json(argument: str, source: Any) -> Any:
         raise InputError(f"{argument} is no JSON: {error}") from None
 
 
-def entries(argument: str, rows: Any, keys: tuple[str, ...]) -> list[Mapping[str, Any]]:
-    """Check that rows of a COCO file are objects with these keys, and return them."""
+def check_coco_rows(argument: str, rows: Any, keys: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    """The rows of a COCO file; raise InputError unless they are a list of objects with these
+    keys.
+    """
     if not isinstance(rows, list):
-        raise InputError(f"{argument} must be a list of objects, as COCO has it; got "
-                         f"{type(rows).__name__}")  # fmt: skip
+        raise InputError(
+            f"{argument} must be a list of objects, as COCO has it; got {type(rows).__name__}"
+        )
     for i, row in enumerate(rows):
         gone = [key for key in keys if not isinstance(row, Mapping) or key not in row]
         if gone:

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._core.messages import Note, argument_order, find_note, setting, values_of
 from calibrant._core.texts import message
+from calibrant._core.typing import Mask
 from calibrant._data.answers import ANSWERS
 from calibrant._data.arrays import kind_of_tensor, precision_name
 from calibrant._data.columns import check_frames_paired
@@ -52,11 +53,12 @@ def check_names(y_true: Any, y_proba: Any) -> None:
     check_frames_paired(y_true, y_proba)
 
 
-def check_bool(argument: str, value: Any) -> bool:
-    """The value of an option as a bool; raise InputError unless it is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{argument} must be True or False; got {value!r}")
-    return bool(value)
+def first_entry(name: str, chosen: Mask) -> tuple[str, tuple[int, ...]]:
+    """The first entry at which a mask is True: as messages name it, "y_true[3, 1]", and its
+    index. `name` is the name of the array.
+    """
+    at = tuple(int(i) for i in np.argwhere(chosen)[0])
+    return f"{name}[{', '.join(map(str, at))}]", at
 
 
 def _check_kind(values: Any, argument: str) -> None:
@@ -68,7 +70,7 @@ def _check_kind(values: Any, argument: str) -> None:
         return
     if kind in "OUSMmV":
         what = "text" if kind in "US" else f"dtype {values.dtype}"
-        if kind == "O" and values.size and _is_list(values.flat[0]):
+        if kind == "O" and values.size and isinstance(values.flat[0], list | tuple | np.ndarray):
             raise InputError(
                 f"{values_of(argument)} must be numbers, but each row holds a list: give an array "
                 "of the shape (n, k), np.stack(column), or a column for each class"
@@ -79,11 +81,6 @@ def _check_kind(values: Any, argument: str) -> None:
         raise InputError(f"{values_of(argument)} must be numbers; it holds {what}: {hint}")
     if kind == "c":
         raise InputError(f"{values_of(argument)} must be real numbers; it holds complex ones")
-
-
-def _is_list(value: Any) -> bool:
-    """Whether a value is a list, a tuple or an array."""
-    return isinstance(value, list | tuple | np.ndarray)
 
 
 def checked_predictions(predictions: Any) -> Any:

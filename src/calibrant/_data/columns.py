@@ -13,6 +13,9 @@ from calibrant._core.errors import InputError, MissingExtra, nearest
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._data.arrays import collect_hint, full_name, is_elsewhere
 
+# The marks between the parts of a column's name; split by it, "p_cat" is ["p", "_", "cat"].
+_MARK = re.compile(r"([._/ -])")
+
 
 def is_lazy(data: Any) -> bool:
     """Whether data is a frame whose rows are not in memory: a lazy frame, a relation of a database
@@ -102,7 +105,7 @@ def check_paired(
     """
     if len(first) != len(second) or len(first) < 2:
         return
-    for split in (_parts_of_name, list):
+    for split in (_MARK.split, list):
         mine, others = _differing_parts(first, split), _differing_parts(second, split)
         same = (set(mine) & set(others)) - {""}
         if len(set(mine)) < len(mine) or len(set(others)) < len(others):
@@ -158,13 +161,6 @@ def _differing_parts(names: Sequence[str], split: Callable[[str], list[str]]) ->
     return ["".join(each[start : len(each) - end]) for each in parts]
 
 
-def _parts_of_name(name: str) -> list[str]:
-    """A column's name cut at dots, dashes, blanks and the like; these marks are parts too: "p_cat"
-    is ["p", "_", "cat"].
-    """
-    return re.split(_BETWEEN, name)
-
-
 def _are_names(names: Any) -> bool:
     """Whether the value is a list or tuple of texts."""
     return isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
@@ -218,7 +214,7 @@ def check_labels_are_own(
     for mine, other, a, b in _model_pairs(predictions):
         given = labels.get(mine)
         right = None if not isinstance(given, str) else _replace_part(given, b, a)
-        if right is not None and right in known and a not in re.split(_BETWEEN, str(given)):
+        if right is not None and right in known and a not in _MARK.split(str(given)):
             raise InputError(
                 f"{_labels_option()} gives {mine!r} the labels {given!r}, which belong to "
                 f"{other!r}; its own are {right!r}. One model's confidence would be paired with "
@@ -244,7 +240,7 @@ def _model_pairs(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str
     """
     columns = {name: each for name, each in predictions.items() if isinstance(each, str)}
     for (mine, first), (other, second) in permutations(columns.items(), 2):
-        parts = re.split(_BETWEEN, first), re.split(_BETWEEN, second)
+        parts = _MARK.split(first), _MARK.split(second)
         swaps = {(str(mine), str(other))}
         if len(parts[0]) == len(parts[1]):
             swaps |= {(a, b) for a, b in zip(*parts, strict=True) if a != b}
@@ -255,11 +251,8 @@ def _replace_part(name: str, a: str, b: str) -> str | None:
     """A column's name in which the part a is replaced by the part b; None if the name has no part
     a.
     """
-    parts = re.split(_BETWEEN, name)
+    parts = _MARK.split(name)
     return "".join(b if part == a else part for part in parts) if a in parts else None
-
-
-_BETWEEN = r"([._/ -])"
 
 
 def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> None:

@@ -157,7 +157,7 @@ def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
         need = "votes must be whole numbers from 1 to 999,999,999. Drop rows without votes"
         if array.ndim == 0:
             raise InputError(f"votes is {array.item()!r}: {need}")
-        row = _first_true(wrong)
+        row = int(np.argmax(wrong))
         raise BadCount(row, f"votes[#] is {array[row].item()!r}: {need}")
     return np.array(np.broadcast_to(array, (n,)), dtype=np.int64)
 
@@ -168,7 +168,7 @@ def check_same_votes(votes: NDArray[np.int64], counted: NDArray[Any]) -> None:
     """
     differ = votes != counted
     if differ.any():
-        row = _first_true(differ)
+        row = int(np.argmax(differ))
         raise BadCount(
             row,
             f"votes[#] is {votes[row]}, but the counts in {values_of('y_true')}[#] sum to "
@@ -185,7 +185,7 @@ def _shares_of_rows(
     """
     negative = np.asarray((counts < 0).any(axis=1))
     if negative.any():
-        row = _first_true(negative)
+        row = int(np.argmax(negative))
         column = int(np.argmax(counts[row] < 0))
         raise BadCount(
             row,
@@ -198,12 +198,12 @@ def _shares_of_rows(
         others = int(np.count_nonzero(none)) - 1
         more = f", and neither have {others} rows after it" if others else ""
         raise BadCount(
-            _first_true(none),
+            int(np.argmax(none)),
             f"{values_of('y_true')}[#] has no votes{more}: vote counts need at least one in every "
             f"row. Drop rows without votes{_multilabel_hint(counts)}",
         )
     if (totals > MOST_VOTES).any():
-        row = _first_true(totals > MOST_VOTES)
+        row = int(np.argmax(totals > MOST_VOTES))
         raise BadCount(
             row,
             f"{values_of('y_true')}[#] has {totals[row]:,.0f} votes: a row may have at most "
@@ -232,7 +232,7 @@ def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labe
     """
     wrong = ~(_are_whole(counts) & (counts >= 0) & (counts <= votes))
     if wrong.any():
-        row = _first_true(wrong)
+        row = int(np.argmax(wrong))
         value = counts[row].item()
         if _are_whole(counts[row : row + 1])[0] and value > votes[row]:
             need = f"votes[#] is {votes[row]}, and no more votes can be for class 1"
@@ -259,8 +259,3 @@ def _are_whole(values: NDArray[Any]) -> Mask:
     if values.dtype.kind != "f":
         return np.ones(values.shape, dtype=np.bool_)
     return np.isfinite(values) & (np.floor(values) == values)
-
-
-def _first_true(flags: Mask) -> int:
-    """The index of the first True in a mask (n,)."""
-    return int(np.argmax(flags))

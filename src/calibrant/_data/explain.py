@@ -15,6 +15,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.messages import argument_order, values_of, worded
 from calibrant._core.texts import message
 from calibrant._core.typing import Array, Mask
+from calibrant._data.checks import first_entry
 from calibrant._data.links import OVERSHOOT, ROUNDED
 from calibrant._data.samples import BadRow, RowSamples, Samples
 from calibrant._data.source import Source
@@ -62,14 +63,9 @@ def swapped_error() -> InputError:
     return InputError(
         f"{values_of('y_true')} holds fractions while every {values_of('y_proba')} is 0 or 1: the "
         f"arguments seem to be swapped. The order is {argument_order()}. If {values_of('y_true')} "
-        f"holds shares of votes, give the number of votes with {_votes_option()}, or give vote "
-        "counts"
+        f"holds shares of votes, give the number of votes with "
+        f"{worded(python='votes=', command='--votes COLUMN')}, or give vote counts"
     )
-
-
-def _votes_option() -> str:
-    """The option for numbers of votes, as the user types it: "votes=", or "--votes COLUMN"."""
-    return worded(python="votes=", command="--votes COLUMN")
 
 
 def first_bad_row(samples: Samples, known: int) -> int:
@@ -226,5 +222,5 @@ def _first_fraction(samples: Source) -> str:
     fractions = ~(np.isfinite(targets) & (np.floor(targets) == targets))
     if not fractions.any():
         return ""
-    row, column = (int(at) for at in np.argwhere(fractions)[0])
-    return f" ({values_of('y_true')}[{row}, {column}] is {targets[row, column].item()!r})"
+    place, at = first_entry(values_of("y_true"), fractions)
+    return f" ({place} is {targets[at].item()!r})"

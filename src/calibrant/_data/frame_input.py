@@ -11,6 +11,7 @@ import narwhals as nw
 
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting
+from calibrant._core.texts import message
 from calibrant._core.validation import is_number
 from calibrant._data.answers import are_answers
 from calibrant._data.checks import describe
@@ -173,10 +174,7 @@ class FrameInput(Input[FrameSamples]):
                 "y_proba)"
             )
         if not targets or (multiclass and len(targets) > 1 and len(targets) != len(predictions)):
-            raise InputError(
-                f"y_true and y_proba must have the same classes; got {len(targets)} and "
-                f"{len(predictions)} columns"
-            )
+            raise InputError(message("same_classes", n=len(targets), k=len(predictions)))
         if self.weights is not None and len(self.weights) != 1:
             raise InputError(f"sample_weight must name one column; it names {len(self.weights)}")
 
@@ -209,7 +207,10 @@ class FrameInput(Input[FrameSamples]):
         if not all(self.schema[name].is_numeric() for name in targets):
             return
         if len(targets) > 1 and multiclass:
-            if not self._has_fraction(targets) and self._has_several_votes(targets):
+            total = reduce(add, map(self._doubles, targets))
+            # The limit is 1.5, because sums of shares may be slightly above 1.
+            several = (total > 1.5) & total.is_finite()
+            if not self._has_fraction(targets) and self._has_row(several):
                 self._take_as_counts(COUNTED, targets, votes)
         elif len(targets) > 1:  # votes for class 0 and for class 1
             self._take_as_counts(COUNTED, targets, votes)
@@ -241,13 +242,6 @@ class FrameInput(Input[FrameSamples]):
         rows = self.frame.select(**places).head(_FEW).collect()
         numbers = [x for place in places for x in rows[place].to_list() if x is not None and x == x]
         return any(not float(x).is_integer() for x in numbers)
-
-    def _has_several_votes(self, names: tuple[str, ...]) -> bool:
-        """Whether these columns sum to more than one vote in some row. The limit is 1.5, because
-        sums of shares may be slightly above 1.
-        """
-        total = reduce(add, map(self._doubles, names))
-        return self._has_row((total > 1.5) & (total.is_finite()))
 
     def _has_above_one(self, name: str) -> bool:
         """Whether a column holds a number above 1.5, which is no share of votes."""
@@ -336,8 +330,11 @@ def _class_values(frame: Any, name: str, schema: Any, classes: list[Any]) -> Lab
     known = Lookup(classes)
     candidates = [as_held for number in wanted for as_held in _in_column_type(number, dtype)]
     found = {value: known.find(value) for value in candidates}
+    # Queries compare with floats, or with a whole number that is too large for doubles.
     return tuple(
-        (_query_value(value), index) for value, index in found.items() if index is not None
+        (value if isinstance(value, int) and abs(value) >= 2**53 else float(value), index)
+        for value, index in found.items()
+        if index is not None
     )
 
 
@@ -369,10 +366,3 @@ def _in_column_type(number: Any, dtype: Any) -> list[Any]:
         return [number] if isinstance(number, int) and low <= number < high else []
     fits = abs(number) <= sys.float_info.max and float(number) == number
     return [float(number)] if fits else []
-
-
-def _query_value(value: Any) -> int | float:
-    """A label as queries compare it with a column: as a float, or as an int if it is a whole number
-    too large for doubles.
-    """
-    return value if isinstance(value, int) and abs(value) >= 2**53 else float(value)

@@ -64,6 +64,8 @@ class FrameSamples:
     answers: bool = False
 
     engine: ClassVar[str] = "calibrant._engines.frames"
+    # Rows are dropped, and counted, only in the pass that sums them.
+    n_missing: ClassVar[int] = 0
 
     @property
     def shape(self) -> Shape:
@@ -96,11 +98,6 @@ class FrameSamples:
         own.
         """
         return np.dtype("float64" if self.from_logits else self.rounded_to)
-
-    @property
-    def n_missing(self) -> int:
-        """Always 0: rows are dropped, and counted, only in the pass that sums them."""
-        return 0
 
     @property
     def columns(self) -> tuple[str, ...]:

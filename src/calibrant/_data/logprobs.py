@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._core.messages import name_of, setting, values_of
 from calibrant._core.typing import Array
-from calibrant._data.checks import check_bool
+from calibrant._core.validation import check_flag
 from calibrant._data.links import OVERSHOOT, softmax
 
 # The form of predictions: probabilities (False), logits (True) or log-probabilities.
@@ -22,8 +22,8 @@ def given_as(from_logits: Any, from_logprobs: Any) -> Given:
     """The form in which predictions are given: False for probabilities, True for logits, "logprobs"
     for log-probabilities. Raise InputError if both options are True.
     """
-    logits = check_bool("from_logits", from_logits)
-    logprobs = check_bool("from_logprobs", from_logprobs)
+    logits = check_flag("from_logits", from_logits)
+    logprobs = check_flag("from_logprobs", from_logprobs)
     if logits and logprobs:
         raise InputError(
             "from_logits and from_logprobs are both True: a log-probability is the logarithm of a "
@@ -38,7 +38,7 @@ def read_given(given: Any) -> tuple[bool, bool]:
     """
     if isinstance(given, str) and given == LOGPROBS:
         return False, True
-    return check_bool("from_logits", given), False
+    return check_flag("from_logits", given), False
 
 
 # The note that results show.

@@ -15,7 +15,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.messages import setting
 from calibrant._core.typing import Index, Mask
 from calibrant._data.arrays import to_array
-from calibrant._data.checks import checked_weights
+from calibrant._data.checks import checked_weights, first_entry
 from calibrant._data.columns import (
     check_different_columns,
     check_frames_paired,
@@ -216,14 +216,14 @@ def _check_entries(
         ("y_true", targets, wrong & annotated, need_of_targets),
     ):
         if flags.any():
-            row, label = (int(at) for at in np.argwhere(flags)[0])
-            place = f"{argument}[{row}, {label}] (label {names[label]!r})"
-            if argument == "y_proba" and absent[row, label]:
+            entry, at = first_entry(argument, flags)
+            place = f"{entry} (label {names[at[1]]!r})"
+            if argument == "y_proba" and absent[at]:
                 raise InputError(
                     f"{place} is missing, but its label is annotated: give a prediction, or NaN as "
                     "the label"
                 )
-            raise InputError(f"{place} is {values[row, label].item()!r}: {need}")
+            raise InputError(f"{place} is {values[at].item()!r}: {need}")
 
 
 def _one_class_note(targets: NDArray[Any], predictions: NDArray[Any], gone: Mask) -> str:

@@ -104,7 +104,7 @@ class RowSamples(Generic[Values]):
     @property
     def shape(self) -> Shape:
         """The kind of problem: "binary", "answers" or "multiclass"."""
-        return "multiclass" if self.multiclass else shape_of(1, self.answers)
+        return shape_of(self.n_columns, self.answers)
 
     @property
     def n_classes(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._core.typing import Array, Index, Mask
+from calibrant._core.typing import Array, Index
 from calibrant._data.slice_names import MISSING
 
 # Up to this many distinct numbers of a column are segments; more are cut into ranges.
@@ -105,10 +105,7 @@ def rule_of_counts(
     if many:
         distinct, at = np.unique(np.array(numbers), return_inverse=True)
         rows = np.bincount(at, np.array([n for _, n in known], np.float64), distinct.size)
-        # The value of a rank, as `np.quantile(..., method="lower")` has it.
-        ranks = np.floor((rows.sum() - 1) * (np.arange(1, parts) / parts))
-        cuts = distinct[np.searchsorted(np.cumsum(rows), ranks, side="right")]
-        return rule_of_cuts(name, float(distinct[0]), cuts, float(distinct[-1]), some_missing)
+        return _rule_of_quantiles(name, distinct, rows, parts, some_missing)
     # Names in the order of their numbers: 01 and 1 are one number, and two names.
     pairs = sorted(zip(numbers, labels, strict=True))
     order = list(dict.fromkeys(label for _, label in pairs))
@@ -118,13 +115,27 @@ def rule_of_counts(
     return SegmentRule(name, tuple(order), codes, missing=missing)
 
 
+def _rule_of_quantiles(
+    name: str, distinct: Array, rows: NDArray[Any], parts: int, some_missing: bool
+) -> SegmentRule:
+    """The rule for numbers in `parts` ranges between quantiles. `distinct` are the numbers that
+    occur, in increasing order, and `rows` the numbers of rows that have each.
+    """
+    # The value of a rank, as `np.quantile(..., method="lower")` has it.
+    ranks = np.floor((rows.sum() - 1) * (np.arange(1, parts) / parts))
+    cuts = distinct[np.searchsorted(np.cumsum(rows), ranks, side="right")]
+    return rule_of_cuts(name, float(distinct[0]), cuts, float(distinct[-1]), some_missing)
+
+
 def rule_of_cuts(
     name: str, low: float, cuts: Array, high: float, some_missing: bool
 ) -> SegmentRule:
     """The rule for numbers from `low` to `high`, in ranges that begin at `low` and at each of the
     cuts. `some_missing`: the rule gets a segment for missing values.
     """
-    inner = _inner_cuts(cuts, low)
+    distinct = np.unique(cuts)
+    # A range begins at its cut, so that a cut at the lowest value would leave an empty range below.
+    inner = distinct[distinct > low]
     labels = _range_labels([low, *inner, high])
     missing = len(labels) if some_missing else None
     labels += [MISSING] if some_missing else []
@@ -162,11 +173,9 @@ def _numbers_of(values: Sequence[Any]) -> list[float] | None:
         return None
 
 
-def _rule_of_texts(
-    name: str, values: Sequence[Hashable], counts: Sequence[int], parts: int = 0
-) -> SegmentRule:
+def _rule_of_texts(name: str, values: Sequence[Hashable], counts: Sequence[int]) -> SegmentRule:
     """The rule that takes each value as a name and, where there are many, puts the rarest into one
-    segment. `parts` is ignored: it is there because `rule_of_counts` has it.
+    segment.
     """
     texts = [MISSING if _is_missing(value) else name_of(value) for value in values]
     labels, at = np.unique(np.array(texts), return_inverse=True)
@@ -175,10 +184,10 @@ def _rule_of_texts(
     others = None if labels.size <= MOST_VALUES else kept.size
     code = {value: int(place[i]) for value, i in zip(values, at, strict=True)}
     missing = next((c for value, c in code.items() if _is_missing(value)), None)
-    told = {v: c for v, c in code.items() if not _is_missing(v) and c != others}
+    own = {v: c for v, c in code.items() if not _is_missing(v) and c != others}
     shown = (*map(str, labels[kept]), *(() if others is None else (OTHER,)))
     n_others = int(labels.size - kept.size)
-    return SegmentRule(name, shown, told, None, missing, others, n_others=n_others)
+    return SegmentRule(name, shown, own, None, missing, others, n_others=n_others)
 
 
 def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn:
@@ -192,10 +201,11 @@ def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn
     texts = np.array([MISSING if _is_missing(v) else name_of(v) for v in values.tolist()])
     labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
     distinct = [None if label == MISSING else str(label) for label in labels]
-    # Values of other kinds, such as times, are taken as names.
-    make_rule = rule_of_counts if values.dtype.kind in "OUST" else _rule_of_texts
-    rule = make_rule(name, distinct, counts.tolist(), parts)
-    return rule.column(np.array([rule.code(value) for value in distinct], dtype=np.intp)[at])
+    if values.dtype.kind in "OUST":
+        rule = rule_of_counts(name, distinct, counts.tolist(), parts)
+    else:  # values of other kinds, such as times, are taken as names
+        rule = _rule_of_texts(name, distinct, counts.tolist())
+    return rule.column(_codes_of(rule, distinct)[at])
 
 
 def _is_missing(value: Any) -> bool:
@@ -218,38 +228,32 @@ def _most_frequent(counts: NDArray[Any]) -> tuple[Index, Index]:
     return place, kept
 
 
-def _text_column(name: str, texts: NDArray[Any]) -> SegmentColumn:
-    """The segments of a column of texts: each distinct text is a name."""
-    labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    rule = _rule_of_texts(name, labels.tolist(), counts.tolist())
-    return rule.column(np.array([rule.code(label) for label in labels.tolist()], np.intp)[at])
-
-
 def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
     """The segments of a column of numbers: each distinct number if these are few, else `parts`
     ranges between quantiles. NaN is a segment of its own.
     """
     known = ~np.isnan(given)
-    values = np.unique(given[known])
+    values, counts = np.unique(given[known], return_counts=True)
+    n_missing = int(np.count_nonzero(~known))
     if values.size <= FEW_VALUES:  # unchanged: doubles do not hold every whole number
-        codes = np.searchsorted(values, given)
-        return _add_missing(name, codes, [name_of(value) for value in values.tolist()], known)
-    if _exceed_doubles(values.astype(np.float64), values.size):
-        return _text_column(name, np.where(known, given.astype(str), MISSING))
-    numbers, values = given.astype(np.float64), values.astype(np.float64)
-    quantiles = np.quantile(numbers[known], np.arange(1, parts) / parts, method="lower")
-    cuts = _inner_cuts(quantiles, values[0])
-    codes = np.searchsorted(cuts, numbers, side="right")
-    labels = _range_labels([values[0], *cuts, values[-1]])
-    return _add_missing(name, codes, labels, known, ranges=True)
+        labels = [*map(name_of, values.tolist()), *([MISSING] if n_missing else [])]
+        # NaN is sorted behind all numbers.
+        return SegmentColumn(name, np.searchsorted(values, given), tuple(labels))
+    doubles = values.astype(np.float64)
+    if not _exceed_doubles(doubles, values.size):
+        rule = _rule_of_quantiles(name, doubles, counts, parts, n_missing > 0)
+        assert rule.cuts is not None
+        codes = np.searchsorted(rule.cuts, given.astype(np.float64), side="right")
+        # The segment of missing values is the last one.
+        return rule.column(np.where(known, codes, len(rule.labels) - 1))
+    distinct = [*values.tolist(), *([None] if n_missing else [])]
+    rule = _rule_of_texts(name, distinct, [*counts.tolist(), n_missing][: len(distinct)])
+    return rule.column(_codes_of(rule, distinct)[np.searchsorted(values, given)])
 
 
-def _inner_cuts(cuts: Array, lowest: float) -> Array:
-    """The distinct cuts above the lowest value, sorted. A range begins at its cut, so that a cut at
-    the lowest value would leave an empty range below.
-    """
-    distinct = np.unique(cuts)
-    return distinct[distinct > lowest]
+def _codes_of(rule: SegmentRule, values: Sequence[Any]) -> Index:
+    """The segment number of each of these values."""
+    return np.array([rule.code(value) for value in values], dtype=np.intp)
 
 
 def _range_labels(ends: Sequence[float]) -> list[str]:
@@ -281,15 +285,3 @@ def _exceed_doubles(numbers: Array, n_values: int) -> bool:
     too large, such as ids of 19 digits. The caller reads these numbers as names.
     """
     return bool(np.unique(numbers).size < n_values and np.abs(numbers).max() > MOST_WHOLE)
-
-
-def _add_missing(
-    name: str, codes: Index, labels: list[str], known: Mask, *, ranges: bool = False
-) -> SegmentColumn:
-    """The column with these segment numbers and labels, in which the rows outside the mask `known`
-    become a segment of missing values.
-    """
-    if not known.all():
-        codes = np.where(known, codes, len(labels))
-        labels = [*labels, MISSING]
-    return SegmentColumn(name, codes.astype(np.intp), tuple(labels), ranges)

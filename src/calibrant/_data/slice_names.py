@@ -98,8 +98,8 @@ def rows_by_name(names: NDArray[Any]) -> dict[Any, NDArray[np.intp]]:
     """The numbers of the rows that belong to each slice, from each row's name (n,), in the order of
     the names.
     """
-    found = {name: j for j, name in enumerate(sorted(set(names.tolist())))}
-    slots = np.fromiter(map(found.__getitem__, names.tolist()), np.intp, names.size)
-    order = np.argsort(slots, kind="stable")
-    ends = np.cumsum(np.bincount(slots, minlength=len(found)))
-    return {name: order[ends[j - 1] if j else 0 : ends[j]] for name, j in found.items()}
+    numbers = {name: j for j, name in enumerate(sorted(set(names.tolist())))}
+    slice_of_row = np.fromiter(map(numbers.__getitem__, names.tolist()), np.intp, names.size)
+    order = np.argsort(slice_of_row, kind="stable")
+    ends = np.cumsum(np.bincount(slice_of_row, minlength=len(numbers)))
+    return dict(zip(numbers, np.split(order, ends[:-1]), strict=True)) if numbers else {}

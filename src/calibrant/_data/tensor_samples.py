@@ -61,20 +61,11 @@ class TensorSamples(RowSamples["Tensor"]):
 
     def in_memory(self) -> Samples:
         """The same samples as arrays, copied to the host."""
-        return Samples(
-            as_array(self.predictions),
-            as_array(self.targets),
-            None if self.weights is None else as_array(self.weights),
-            self.from_logits,
-            self.class_names,
-            self.inferred,
-            self.row_sum_tolerance,
-            self.n_missing,
-            self.label_sum_tolerance,
-            self.weight_exponent,
-            self.kept,
-            None if self.votes is None else as_array(self.votes),
-        )
+        tensors = ("predictions", "targets", "weights", "votes")
+        here = {
+            name: as_array(vars(self)[name]) for name in tensors if vars(self)[name] is not None
+        }
+        return Samples(**(vars(self) | here))
 
 
 def precision_of(predictions: Tensor) -> np.dtype[Any]:

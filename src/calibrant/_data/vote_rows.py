@@ -12,6 +12,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.messages import setting
 from calibrant._core.typing import Array, Mask
 from calibrant._data.arrays import to_array
+from calibrant._data.checks import first_entry
 from calibrant._data.counts import labels_of, votes_per_row
 from calibrant._data.links import ROUNDED, ROW_SUM_TOLERANCE
 
@@ -58,7 +59,7 @@ def _check_shares(shares: Array) -> None:
     bad = ~((shares >= 0) & (shares <= 1))
     if bad.any():
         _check_no_stray_count(shares)
-        first = _first_entry(shares, bad)
+        first = _first_value(shares, bad)
         raise InputError(
             f"{first}: shares of votes must lie in [0, 1]. If these are counts, give whole "
             f"numbers: rows (n, k), or (n,) with {setting('votes')}"
@@ -81,15 +82,15 @@ def _check_no_stray_count(shares: Array) -> None:
     several = whole & (shares > 1)
     if several.any() and not whole.all():
         raise InputError(
-            f"{_first_entry(shares, ~whole)}, while {_first_entry(shares, several)}: vote counts "
+            f"{_first_value(shares, ~whole)}, while {_first_value(shares, several)}: vote counts "
             "must be finite whole numbers in every row, and shares must lie in [0, 1]"
         )
 
 
-def _first_entry(shares: Array, chosen: Mask) -> str:
+def _first_value(shares: Array, chosen: Mask) -> str:
     """The first entry at which the mask `chosen` is True, as text: "y_true[3, 1] is 0.5"."""
-    at = tuple(int(i) for i in np.argwhere(chosen)[0])
-    return f"y_true[{', '.join(map(str, at))}] is {shares[at].item()!r}"
+    place, at = first_entry("y_true", chosen)
+    return f"{place} is {shares[at].item()!r}"
 
 
 def _check_whole(rows: Array, votes: NDArray[np.int64] | None) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from calibrant._core.binning import FixedRule, Quantile, Rule, fixed_cuts
-from calibrant._core.blas_threads import one_blas_thread
+from calibrant._core.engine_choice import one_blas_thread
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.progress import RowProgress
 from calibrant._data.explain import swapped_error

@@ -28,20 +28,16 @@ from calibrant._api.slices import SliceOfSums
 from calibrant._api.streaming.summed_stream import approximate_notes, rule_names_from_cells
 from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, Quantile, Rule, both_rules
-from calibrant._core.errors import InputError, check_weight_total, one_of
+from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.given_cells import Cells
 from calibrant._core.messages import about_measures, setting, worded
 from calibrant._core.progress import RowProgress
 from calibrant._core.texts import message
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.columns import check_different_columns
-from calibrant._data.missing import check_missing
-from calibrant._data.readers.columns import ReadRequest, answers_of
-from calibrant._data.readers.confidences import check_refusals
-from calibrant._data.readers.lm_eval import METRICS
+from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
-from calibrant._data.readers.written import written_as
 from calibrant._inference.budget import FULL_CLASSES
 from calibrant._inference.pooled_rows import PooledSums
 from calibrant._measures.catalogue import Measure, Shape
@@ -194,16 +190,19 @@ def evaluate_file(
     >>> cal.evaluate_file(file, bins=10)["ece"]
     0.25
     """
-    written = written_as(
+    check_different_columns(y_true, y_proba)
+    request = ReadRequest.build(
+        path,
         from_logits=from_logits,
         from_logprobs=from_logprobs,
         percent=percent,
         words=words,
         confidence=confidence,
-    )
-    check_different_columns(y_true, y_proba)
-    request = ReadRequest(
-        path,
+        answer=answer,
+        gold=gold,
+        missing=missing,
+        acc_norm=acc_norm,
+        refusals=refusals,
         y_true=y_true,
         y_proba=y_proba,
         sample_weight=sample_weight,
@@ -211,16 +210,10 @@ def evaluate_file(
         counts=counts,
         by=by,
         classes=classes,
-        from_logits=bool(from_logits),
-        missing=check_missing(missing),
         format=format,
-        written=written,
-        answers=answers_of(answer, gold),
         filter=filter,
         task=task,
         skip=skip,
-        acc_norm=None if acc_norm is None else one_of("acc_norm", acc_norm, METRICS),
-        refusals=check_refusals(refusals),
     )
     if groups is not None and (by is not None or not uncertainty):
         raise InputError(

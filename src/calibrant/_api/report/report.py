@@ -29,8 +29,7 @@ from calibrant._api.row_curves import PLACES
 from calibrant._api.rows import group_index, take_clusters
 from calibrant._api.vote_profile import profile_of
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Rule, both_rules
-from calibrant._core.blas_threads import one_blas_thread
-from calibrant._core.engine_choice import n_threads
+from calibrant._core.engine_choice import n_threads, one_blas_thread
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.between import Between

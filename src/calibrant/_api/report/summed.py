@@ -33,8 +33,7 @@ from calibrant._api.risk_curve import risk_coverage_curve
 from calibrant._api.row_curves import PLACES
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, both_rules
-from calibrant._core.blas_threads import one_blas_thread
-from calibrant._core.engine_choice import n_threads
+from calibrant._core.engine_choice import n_threads, one_blas_thread
 from calibrant._core.errors import NeedsRows
 from calibrant._core.typing import Array
 from calibrant._core.validation import N_RESAMPLES

@@ -8,12 +8,12 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from calibrant._core.errors import InputError
+from calibrant._core.optional import need
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
     arrow_errors,
-    names_of,
-    need_arrow,
-    path_in,
+    column_path,
+    schema_names,
 )
 from calibrant._data.readers.chunks import Chunk, Field
 from calibrant._data.readers.find import File
@@ -52,7 +52,7 @@ class ArrowReader(SchemaReader):
         incomplete.
         """
         self.file = file
-        self._pa = need_arrow("reading Arrow files")
+        self._pa = need("pyarrow", "reading Arrow files")
         with file.path.open("rb") as opened:
             start = opened.read(len(MAGIC))
             opened.seek(max(0, file.size - len(MAGIC)))
@@ -75,7 +75,7 @@ class ArrowReader(SchemaReader):
             if not self._by_footer:
                 raise
             self._schema = self._read_schema()
-        self.names = names_of(self._schema)
+        self.names = schema_names(self._schema)
 
     def _read_schema(self) -> Any:
         """Open the file and return the schema of its record batches."""
@@ -123,7 +123,7 @@ class ArrowReader(SchemaReader):
         """Yield the rows of the file in chunks of at most `rows`; raise InputError at the end if
         batches are missing. The only piece of an Arrow file is None.
         """
-        tops = {path_in(self._schema, field.name)[0] for field in fields}
+        tops = {column_path(self._schema, field.name)[0] for field in fields}
         columns = sorted(self._schema.get_field_index(name) for name in tops)
         first, n_batches, at = 0, 0, self._first
         with self._opened(columns) as (batches, source, done):

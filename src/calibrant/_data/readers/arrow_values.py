@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._core.optional import need
 from calibrant._data.readers.chunks import (
     Chunk,
     Column,
@@ -25,13 +24,6 @@ from calibrant._data.readers.chunks import (
     plain_number,
 )
 from calibrant._data.readers.find import File, unreadable
-
-
-def need_arrow(purpose: str, module: str = "pyarrow") -> Any:
-    """Import PyArrow, or one of its modules; raise MissingExtra if it is not installed, with the
-    `purpose` in its message.
-    """
-    return need(module, purpose, "cli")
 
 
 @contextmanager
@@ -51,7 +43,7 @@ def arrow_errors(file: File, kind: str) -> Iterator[None]:
         raise InputError(f"{file} cannot be read as {kind}: {error}") from None
 
 
-def names_of(schema: Any) -> tuple[str, ...]:
+def schema_names(schema: Any) -> tuple[str, ...]:
     """The names of all columns of a schema; fields of a struct have dotted paths as names."""
 
     def below(prefix: str, fields: Any) -> Iterator[str]:
@@ -70,7 +62,7 @@ def _is_struct(kind: Any) -> bool:
     return bool(types.is_struct(kind))
 
 
-def path_in(schema: Any, name: str) -> list[str]:
+def column_path(schema: Any, name: str) -> list[str]:
     """The path to a column: [its name], or the names of a struct and of the fields down to the
     column. Raise KeyError if the schema does not have it.
     """
@@ -79,16 +71,16 @@ def path_in(schema: Any, name: str) -> list[str]:
             return [name]
     for field in schema:
         if name.startswith(f"{field.name}.") and _is_struct(field.type):
-            return [field.name, *path_in(field.type, name[len(field.name) + 1 :])]
+            return [field.name, *column_path(field.type, name[len(field.name) + 1 :])]
     raise KeyError(name)
 
 
-def type_in(schema: Any, name: str) -> Any:
+def value_type(schema: Any, name: str) -> Any:
     """The Arrow type of a column's values; for a dictionary or an extension type, the type of the
     values inside.
     """
     types = import_module("pyarrow").types
-    path = path_in(schema, name)
+    path = column_path(schema, name)
     kind = schema.field(path[0]).type
     for part in path[1:]:
         kind = kind.field(part).type
@@ -106,14 +98,14 @@ class SchemaReader(Reader):
 
     def width(self, name: str) -> int:
         """The number of numbers per row of a column: 1, or the length of its lists."""
-        kind = type_in(self._schema, name)
+        kind = value_type(self._schema, name)
         if not hasattr(kind, "value_type"):
             return 1
         return int(getattr(kind, "list_size", 0)) or self._list_length(name)
 
     def precision(self, name: str) -> str:
         """The precision of a column's numbers: "half", "single" or "double"."""
-        return precision_of(type_in(self._schema, name))
+        return precision_of(value_type(self._schema, name))
 
     def _chunks_of(
         self, batch: Any, first: int, n_bytes: float, fields: Sequence[Field], rows: int
@@ -137,7 +129,7 @@ class SchemaReader(Reader):
         """The column of a record batch that a field asks for. `location` is where the batch begins,
         for errors.
         """
-        return column_in(batch, field, location)
+        return batch_column(batch, field, location)
 
     def _list_length(self, name: str) -> int:
         """The length of the first list in a column, for a schema without the length of lists."""
@@ -147,31 +139,31 @@ class SchemaReader(Reader):
         return 1
 
 
-def column_in(batch: Any, field: Field, location: Location) -> Column | Names:
+def batch_column(batch: Any, field: Field, location: Location) -> Column | Names:
     """The column of a record batch that a field asks for: names if the field's role is "text", else
-    the result of `values`. `location` is where the batch begins, for errors.
+    the result of `array_column`. `location` is where the batch begins, for errors.
     """
-    path = path_in(batch.schema, field.name)
+    path = column_path(batch.schema, field.name)
     array = batch.column(batch.schema.get_field_index(path[0]))
     if len(path) > 1:
         array = import_module("pyarrow.compute").struct_field(array, path[1:])
-    return names(array) if field.role == "text" else values(array, field, location)
+    return array_names(array) if field.role == "text" else array_column(array, field, location)
 
 
-def values(array: Any, field: Field, location: Location) -> Column | Names:
+def array_column(array: Any, field: Field, location: Location) -> Column | Names:
     """Convert an Arrow array: to numbers, to rows of numbers if it holds lists, or to names if it
     holds text labels. Raise InputError, with the location, for text in any other column.
     """
     types = import_module("pyarrow").types
     kind = array.type
     if hasattr(kind, "storage_type"):
-        return values(array.storage, field, location)
+        return array_column(array.storage, field, location)
     if types.is_dictionary(kind) and not is_text(kind.value_type):
-        return values(array.dictionary_decode(), field, location)
+        return array_column(array.dictionary_decode(), field, location)
     if types.is_dictionary(kind) or is_text(kind):
         if field.role in ("label", "name"):
-            return names(array)
-        raise _text_fault(names(array), field, location)
+            return array_names(array)
+        raise _text_fault(array_names(array), field, location)
     if any(is_list(kind) for is_list in (types.is_list, types.is_large_list)):
         return _lists(array, field, location)
     if types.is_fixed_size_list(kind):
@@ -189,7 +181,7 @@ def _whole_decimals(array: Any, field: Field, location: Location) -> Column | Na
     try:
         return _numbers(array.cast(pa.int64()), field, location)
     except pa.ArrowInvalid:  # beyond 2^63
-        return names(array)
+        return array_names(array)
 
 
 def _text_fault(texts: Names, field: Field, location: Location) -> InputError:
@@ -270,7 +262,7 @@ def _lists(array: Any, field: Field, location: Location) -> Column:
     return Column(rows)
 
 
-def names(array: Any) -> Names:
+def array_names(array: Any) -> Names:
     """The values of an Arrow array as names: the distinct values, and the number of its value for
     each row.
     """

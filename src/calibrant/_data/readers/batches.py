@@ -171,11 +171,10 @@ def batch_of(
         forms[OVERRULED] += int(np.count_nonzero(targets.values[refused] > 0))
         predictions, targets = (_zero_where(refused, each) for each in (predictions, targets))
     parts = {"y_proba": predictions, "y_true": targets}
-    for argument, name in (("sample_weight", chosen.sample_weight), ("votes", chosen.votes)):
-        if name is not None:
-            column = chunk.columns[Field(name, "number")]
-            assert isinstance(column, Column)
-            parts[argument] = column
+    for argument, name in chosen.numbers.items():
+        column = chunk.columns[Field(name, "number")]
+        assert isinstance(column, Column)
+        parts[argument] = column
     values = predictions.values
     if as_double:
         values = values.astype(np.float64, copy=False)
@@ -336,13 +335,9 @@ def class_indices(
         if labels.values.ndim == 2:
             return labels, None
         # The fields of a record have no order, so a number is no index: labels must be names.
-        if not chosen.of_record and are_indices(labels.values.dtype.kind, classes):
+        if chosen.y_proba.record is None and are_indices(labels.values.dtype.kind, classes):
             return labels, note_on_labels(classes, multiclass, indices=True)
-        known, codes = np.unique(labels.values, return_inverse=True)
-        codes = codes.reshape(-1)
-        if labels.gaps is not None:
-            codes[labels.gaps] = known.size
-        labels = Names(codes, [*known.tolist(), None])
+        labels = Names.of_numbers(labels)
     names, find = labels, Lookup(classes)
 
     def index(name: Any) -> int | str | None:
@@ -360,7 +355,7 @@ def class_indices(
         """The error for a row whose label names no class."""
         return _unknown_label(location.row(row), names.known[names.codes[row]], chosen)
 
-    column = names.as_numbers(index, unknown, np.int64)
+    column = names.as_numbers([index(name) for name in names.known], unknown, np.int64)
     return column, note_on_labels(classes, multiclass, indices=False)
 
 
@@ -373,7 +368,7 @@ def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputErr
     """
     known = [str(name) for name in chosen.classes or ()]
     hint = nearest(label, known)
-    if chosen.of_record and not isinstance(label, str):
+    if chosen.y_proba.record is not None and not isinstance(label, str):
         hint = (
             "the fields of a record are classes by name, so labels must be names too; use one of "
             f"{', '.join(map(repr, known))}"

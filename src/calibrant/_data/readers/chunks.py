@@ -6,7 +6,8 @@ enough to be in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -68,19 +69,40 @@ class Names:
     codes: Index
     known: list[Any]
 
+    @classmethod
+    def of_values(cls, values: Iterable[Any]) -> Names:
+        """Values of any hashable types, one per row, as names. 1, 1.0 and True are equal, but not
+        the same name.
+        """
+        known: dict[Any, int] = {}
+        codes = [known.setdefault((type(value), value), len(known)) for value in values]
+        return cls(np.array(codes, dtype=np.intp), [value for _, value in known])
+
+    @classmethod
+    def of_numbers(cls, column: Column) -> Names:
+        """A column of numbers, (n,), as names; a gap is None."""
+        known, codes = np.unique(column.values, return_inverse=True)
+        codes = codes.reshape(-1)
+        if column.gaps is not None:
+            codes[column.gaps] = known.size
+        return cls(codes, [*known.tolist(), None])
+
+    def of_rows(self) -> NDArray[Any]:
+        """The name of each row as an array (n,) of objects; None for a row that has no name."""
+        known = np.empty(len(self.known), dtype=object)
+        known[:] = self.known
+        return known[self.codes]
+
     def as_numbers(
         self,
-        read: Callable[[Any], float | str | None],
+        numbers: Sequence[float | str | None],
         error: Callable[[int, str], InputError],
         dtype: type[Any] = np.float64,
     ) -> Column:
-        """Convert the names to a column of numbers of type `dtype` by the function `read`, which is
-        called once for each distinct name.
-
-        `read` returns a number, None for a missing value, or a text that says why there is no
-        number. For the first row with such a text, `error(row, text)` is raised.
+        """The rows as a column of numbers of type `dtype`. `numbers` has, for each of the known
+        names, a number, None for a missing value, or a text that says why there is no number. For
+        the first row with such a text, `error(row, text)` is raised.
         """
-        numbers = [read(name) for name in self.known]
         wrong = np.array([isinstance(number, str) for number in numbers], dtype=np.bool_)
         if wrong[self.codes].any():
             row = int(np.argmax(wrong[self.codes]))
@@ -181,6 +203,14 @@ class Reader:
         chunks of at most `rows` rows.
         """
         raise NotImplementedError
+
+    def all_chunks(self, fields: Sequence[Field], rows: int) -> Iterator[Chunk]:
+        """Yield the rows of the whole file, with the columns of these fields, in chunks of at most
+        `rows` rows.
+        """
+        for piece in self.pieces(fields):
+            with closing(self.chunks(piece, fields, rows)) as chunks:
+                yield from chunks
 
 
 def plain_number(text: str) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, nearest, one_of
 from calibrant._core.messages import (
     CLASSES,
     FOUND,
@@ -27,7 +27,10 @@ from calibrant._data.columns import (
     check_paired,
 )
 from calibrant._data.labels import Titles, number_of
+from calibrant._data.missing import check_missing
 from calibrant._data.readers.chunks import Field, Reader, Role, new_class_error
+from calibrant._data.readers.confidences import REFUSALS
+from calibrant._data.readers.lm_eval import METRICS
 from calibrant._data.readers.written import PLAIN, Written, written_as
 
 
@@ -136,10 +139,13 @@ class ReadRequest:
         confidence: str | None = None,
         answer: str | None = None,
         gold: str | None = None,
+        missing: str = "error",
+        acc_norm: str | None = None,
+        refusals: str | None = None,
         **columns: Any,
     ) -> ReadRequest:
         """Make the request from the arguments of `evaluate_file`; raise InputError if they
-        contradict each other.
+        contradict each other, or if one is not known.
         """
         written = written_as(
             from_logits=from_logits,
@@ -148,8 +154,16 @@ class ReadRequest:
             words=words,
             confidence=confidence,
         )
-        answers = answers_of(answer, gold)
-        return cls(path, from_logits=from_logits, written=written, answers=answers, **columns)
+        return cls(
+            path,
+            from_logits=bool(from_logits),
+            written=written,
+            answers=_answers_of(answer, gold),
+            missing=check_missing(missing),
+            acc_norm=None if acc_norm is None else one_of("acc_norm", acc_norm, METRICS),
+            refusals=None if refusals is None else one_of("refusals", refusals, REFUSALS),
+            **columns,
+        )
 
     @property
     def labels(self) -> Any:
@@ -171,13 +185,14 @@ class ColumnSpec:
     column per class; else there is a single column.
 
     `classes` are the names of the columns' classes, if the names of the columns contain them.
-    `of_record`: the columns are the fields of one record, {"A": 0.7, "B": 0.3}.
+    `record` is the name of the record, {"A": 0.7, "B": 0.3}, of which the columns are the fields,
+    or None.
     """
 
     names: tuple[str, ...]
     stacked: bool
     classes: tuple[str, ...] | None = None
-    of_record: bool = False
+    record: str | None = None
     # The pattern of the columns' names, if the columns were found by it and not named one by one;
     # its group 1 is the class.
     family: re.Pattern[str] | None = None
@@ -186,9 +201,7 @@ class ColumnSpec:
         """The fields to read (columns with their role), one for each column. Fields of one record
         also name that record.
         """
-        match = self.match(self.names[0]) if self.of_record else None
-        record = None if match is None else self.names[0][: match.start(1) - 1]
-        return [Field(name, role, record) for name in self.names]
+        return [Field(name, role, self.record) for name in self.names]
 
     def match(self, name: str) -> re.Match[str] | None:
         """Match a name with the pattern of these columns' names, whose group 1 is the class; None
@@ -208,8 +221,6 @@ class ColumnMapping:
     # The classes in column order, if the caller or the columns' names say them.
     classes: tuple[Any, ...] | None
     messages: tuple[str, ...]
-    # Whether the classes are the fields of a record: these have no order, so labels are no indices.
-    of_record: bool = False
     # Whether the columns' names contain their classes.
     named: bool = False
     # Whether these names are the numbers of columns that are numbered from 1.
@@ -256,15 +267,20 @@ class ColumnMapping:
             return Titles(str(name) for name in self.classes)
         return Titles(self.y_proba.names) if self.y_proba.stacked else None
 
+    @property
+    def numbers(self) -> dict[str, str]:
+        """The columns of weights and of numbers of votes, by argument, where there are any."""
+        named = {"sample_weight": self.sample_weight, "votes": self.votes}
+        return {argument: name for argument, name in named.items() if name is not None}
+
     def fields(self) -> list[Field]:
         """The fields to read (columns with their role); a column with several roles has one field
         for each.
         """
-        weights = [name for name in (self.sample_weight, self.votes) if name is not None]
         fields = [
             *self.y_true.fields(self.label_role),
             *self.y_proba.fields(self.proba_role),
-            *(Field(name, "number") for name in weights),
+            *(Field(name, "number") for name in self.numbers.values()),
             *(Field(name, "text") for name in self.by),
         ]
         return list(dict.fromkeys(fields))
@@ -303,7 +319,7 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
     weights = _one_column(reader, "sample_weight", request.sample_weight)
     order = None if classes is None else tuple(classes)
     named = predictions.classes is not None
-    from_one = not predictions.of_record and "1" in (predictions.classes or ())
+    from_one = predictions.record is None and "1" in (predictions.classes or ())
     if named:
         predictions, order = _order_by_classes(predictions, order, "y_proba")
         if classes is None:
@@ -334,13 +350,12 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
         () if by is None else _named_spec(reader, "by", by).names,
         order,
         tuple(messages),
-        predictions.of_record,
-        named,
-        from_one,
-        answers is not None,
-        "text" if as_text else "proba",
-        _one_column(reader, "votes", request.votes),
-        request.written.auto,
+        named=named,
+        from_one=from_one,
+        compared=answers is not None,
+        proba_role="text" if as_text else "proba",
+        votes=_one_column(reader, "votes", request.votes),
+        stated=request.written.auto,
     )
 
 
@@ -380,7 +395,7 @@ def _answer_columns(reader: Reader, y_true: Any, classes: Any, answers: Answers)
     return ColumnSpec(answers, False)
 
 
-def answers_of(answer: Any, gold: Any) -> Answers | None:
+def _answers_of(answer: Any, gold: Any) -> Answers | None:
     """The names of the columns of answers and of right answers as a pair; None if neither is given.
     Raise InputError if only one is given.
     """
@@ -459,7 +474,7 @@ def _column_or_record(names: Sequence[str], name: str) -> ColumnSpec:
         return ColumnSpec((name,), False)
     classes = tuple(each.removeprefix(f"{name}.") for each in fields)
     family = re.compile(rf"{re.escape(name)}\.(.+)", re.DOTALL)
-    return ColumnSpec(fields, True, classes, True, family)
+    return ColumnSpec(fields, True, classes, name, family)
 
 
 def _usual_candidates(names: Sequence[str], kind: str) -> list[ColumnSpec]:

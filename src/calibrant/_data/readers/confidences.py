@@ -15,11 +15,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, counted, one_of
+from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import EXCLUDED, Note, setting
-from calibrant._core.validation import public
+from calibrant._core.validation import check_flag, public
 from calibrant._data.answers import as_answers
-from calibrant._data.checks import check_bool
 from calibrant._data.readers.chunks import Column, Location, Names, plain_number, shortened
 from calibrant._data.readers.csv_errors import EMPTY
 
@@ -115,11 +114,6 @@ def _bare_number(number: float, percent: bool) -> tuple[str, float | str | None]
     return ("number", number) if number < 1 else ("percent", number / 100)
 
 
-def check_refusals(refusals: str | None) -> str | None:
-    """The rule for answers without a confidence; raise InputError for an unknown one."""
-    return None if refusals is None else one_of("refusals", refusals, REFUSALS)
-
-
 def read_correctness(value: Any) -> int | str | None:
     """Whether an answer was right, 1 or 0; None if it is not said, and a text if it cannot be
     read.
@@ -207,7 +201,7 @@ def read_confidences(
     >>> rows.y_true.tolist()
     [1, 0, 1, 1, 0]
     """
-    check_bool("percent", percent)
+    check_flag("percent", percent)
     table = {} if words is None else check_words(words)
     confidences, labels = _named("y_proba", y_proba), None
     location = _Entries(cast("Any", None), 0, lambda row: f"entry {row}")
@@ -232,19 +226,17 @@ class _Entries(Location):
 
 
 def _named(argument: str, values: Any) -> Names:
-    """Values of any kinds as names: the distinct ones, and the number of its value for each row."""
-    known: dict[Any, int] = {}
+    """The values of an argument of any kinds as names; raise InputError if it has none."""
     try:
-        entries = values.tolist() if hasattr(values, "tolist") else list(values)
-        codes = [known.setdefault((type(each), each), len(known)) for each in entries]
+        names = Names.of_values(values.tolist() if hasattr(values, "tolist") else values)
     except TypeError:  # no sequence, or one of lists
-        codes = []
-    if not codes:
+        names = Names.of_values(())
+    if not names.known:
         raise InputError(
             f"{argument} must be a sequence with one value for each answer; got "
             f"{shortened(repr(values))}"
         )
-    return Names(np.array(codes, dtype=np.intp), [each for _, each in known])
+    return names
 
 
 def _with_nan(column: Column) -> NDArray[Any]:
@@ -281,9 +273,9 @@ def confidence_column(
     """A column of confidences as probabilities, and how many rows were of which form. Raise
     InputError for the first that cannot be read; it names the others too.
     """
-    names = given if isinstance(given, Names) else _distinct(given)
+    names = given if isinstance(given, Names) else Names.of_numbers(given)
     forms, read = zip(*(read_confidence(each, words, percent) for each in names.known), strict=True)
-    column = _numbers(location, name, names, read, _way_out)
+    column = _numbers(location, name, names, read, _advice_on)
     counts: Counter[str] = Counter()
     for form, count in zip(forms, np.bincount(names.codes, minlength=len(forms)), strict=True):
         counts[form] += int(count)
@@ -293,7 +285,7 @@ def confidence_column(
 def correctness_column(location: Location, given: Names) -> Column:
     """A column of words, such as yes and no, as 1 (right) and 0 (wrong)."""
     read = [read_correctness(each) for each in given.known]
-    return _numbers(location, "y_true", given, read, lambda _: IN_WORDS)
+    return _numbers(location, "y_true", given, read, lambda _: IN_WORDS, np.int64)
 
 
 def note_on_forms(counts: Mapping[str, int]) -> tuple[str, ...]:
@@ -320,43 +312,35 @@ def note_on_unanswered(counts: Mapping[str, int], rule: str) -> Note:
     return Note(text, EXCLUDED if rule == "excluded" else UNANSWERED, n=n)
 
 
-def _distinct(given: Column) -> Names:
-    """A column of numbers by its distinct values; a gap is None."""
-    known, codes = np.unique(given.values, return_inverse=True)
-    codes = codes.reshape(-1)
-    if given.gaps is not None:
-        codes[given.gaps] = known.size
-    return Names(codes, [*known.tolist(), None])
-
-
 def _numbers(
     location: Location,
     name: str,
     given: Names,
     read: Sequence[float | str | None],
-    way_out: Callable[[str], str],
+    advice_on: Callable[[str], str],
+    dtype: type[Any] = np.float64,
 ) -> Column:
     """The number of each row: None is a gap. A text says why a value cannot be read: an InputError
     for its first row, which names further rows, other unreadable values, and what to do.
     """
-    wrong = np.array([isinstance(each, str) for each in read], dtype=np.bool_)
-    rows = np.flatnonzero(wrong[given.codes])
-    if not rows.size:
-        gone = np.array([each is None for each in read], dtype=np.bool_)[given.codes]
-        values = np.array([0 if each is None else each for each in read])[given.codes]
-        return Column(values, gone if gone.any() else None)
-    code = given.codes[rows[0]]
-    texts = [plain_text(given.known[each]) for each in given.codes[rows].tolist()]
-    value, why = shortened(str(given.known[code])), str(read[code])
-    same = [row for row, text in zip(rows.tolist(), texts, strict=True) if text == texts[0]]
-    others = [repr(shortened(text)) for text in dict.fromkeys(texts) if text != texts[0]]
-    more = _listed([location.place(row) for row in same[1:]], "row")
-    raise InputError(
-        f"{location.row(same[0])}: {name} is {value!r}, {why}"
-        + (f", here and in {more}" if more else "")
-        + f": {way_out(value)}"
-        + (f". Not read either: {_listed(others, 'value')}" if others else "")
-    )
+
+    def error(first: int, why: str) -> InputError:
+        """The error for the first row whose value cannot be read, for the reason `why`."""
+        wrong = np.array([isinstance(each, str) for each in read], dtype=np.bool_)
+        rows = np.flatnonzero(wrong[given.codes])
+        texts = [plain_text(given.known[each]) for each in given.codes[rows].tolist()]
+        value = shortened(str(given.known[given.codes[first]]))
+        same = [row for row, text in zip(rows.tolist(), texts, strict=True) if text == texts[0]]
+        others = [repr(shortened(text)) for text in dict.fromkeys(texts) if text != texts[0]]
+        more = _listed([location.place(row) for row in same[1:]], "row")
+        return InputError(
+            f"{location.row(first)}: {name} is {value!r}, {why}"
+            + (f", here and in {more}" if more else "")
+            + f": {advice_on(value)}"
+            + (f". Not read either: {_listed(others, 'value')}" if others else "")
+        )
+
+    return given.as_numbers(read, error, dtype)
 
 
 def _listed(texts: list[str], what: str) -> str:
@@ -366,7 +350,7 @@ def _listed(texts: list[str], what: str) -> str:
     return ", ".join([*texts[:_NAMED], *rest])
 
 
-def _way_out(value: str) -> str:
+def _advice_on(value: str) -> str:
     """What to do about a confidence that no rule reads: say its probability, or that there is
     none.
     """

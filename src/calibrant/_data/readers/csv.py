@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.arrow_values import arrow_errors, is_text, names, need_arrow, values
+from calibrant._core.optional import need
+from calibrant._data.readers.arrow_values import array_column, array_names, arrow_errors, is_text
 from calibrant._data.readers.chunks import Chunk, Column, Field, Kind, Location, Names, Reader
 from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of, read_header
 from calibrant._data.readers.csv_quotes import Quotes, check_quotes
@@ -63,17 +64,17 @@ class CsvReader(Reader):
     @cached_property
     def _pa(self) -> Any:
         """PyArrow. It is slow to import, and files of plain numbers do not need it."""
-        return need_arrow("reading CSV")
+        return need("pyarrow", "reading CSV")
 
     @cached_property
     def _csv(self) -> Any:
         """PyArrow's module for CSV."""
-        return need_arrow("reading CSV", "pyarrow.csv")
+        return need("pyarrow.csv", "reading CSV")
 
     @cached_property
     def _compute(self) -> Any:
         """PyArrow's module of functions on arrays."""
-        return need_arrow("reading CSV", "pyarrow.compute")
+        return need("pyarrow.compute", "reading CSV")
 
     def pieces(self, fields: Sequence[Field]) -> Iterator[Piece]:
         """Yield the file in pieces of some blocks each, if all fields are numbers; else as one
@@ -239,8 +240,8 @@ class CsvReader(Reader):
                 array = self._compute.if_else(gaps, None, array)
                 array = self._compute.utf8_trim_whitespace(array).cast(kind)
         if not is_text(kind):
-            return values(array, field, location)
-        parsed = names(array)
+            return array_column(array, field, location)
+        parsed = array_names(array)
         return Names(
             parsed.codes, [name if name and name.strip() else None for name in parsed.known]
         )
@@ -273,11 +274,11 @@ class CsvReader(Reader):
         compiled = scanner()
         if compiled is None:
             return None
-        # The place of every column of the file among those that are wanted, or -1.
-        slots = np.full(len(self.names), -1, dtype=np.int32)
-        for place, name in enumerate(wanted):
-            slots[self.names.index(name)] = place
-        scanned = compiled.csv_rows(text, self._header.delimiter, slots, len(wanted))
+        # For every column of the file, its position among those that are wanted, or -1.
+        positions = np.full(len(self.names), -1, dtype=np.int32)
+        for position, name in enumerate(wanted):
+            positions[self.names.index(name)] = position
+        scanned = compiled.csv_rows(text, self._header.delimiter, positions, len(wanted))
         if scanned is None:
             return None
         n, columns = scanned

@@ -84,6 +84,7 @@ class PlainCsvReader(CsvReader):
             return text if number is None else number
 
         column = Names(codes, list(known)).as_numbers(
-            read, lambda row, text: InputError(f"{location.row(row)}: {field.name} is {text!r}")
+            [read(text) for text in known],
+            lambda row, text: InputError(f"{location.row(row)}: {field.name} is {text!r}"),
         )
         return column if kind == "number" else Column(column.values.astype(np.bool_), column.gaps)

@@ -133,7 +133,7 @@ def _unpacked(file: File, below: BinaryIO) -> BinaryIO:
 
         return io.BufferedReader(bz2.BZ2File(below))
     if file.packed == "zstd":
-        pa = need("pyarrow", "unpacking .zst", "cli")
+        pa = need("pyarrow", "unpacking .zst")
         return io.BufferedReader(pa.CompressedInputStream(below, "zstd"))
     return below
 

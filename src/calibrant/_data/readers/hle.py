@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from calibrant._core.errors import InputError, counted
 from calibrant._data.readers.chunks import plain_number
 from calibrant._data.readers.find import File
-from calibrant._data.readers.json_values import not_json
-from calibrant._data.readers.jsonl import Record, whole_number
-from calibrant._data.readers.records import Pair, RecordReader, text_of
+from calibrant._data.readers.jsonl import Record
+from calibrant._data.readers.records import Pair, RecordReader, json_of
 
 # The field by which such a file is recognised.
 JUDGED = "judge_response"
@@ -27,10 +25,7 @@ class HleReader(RecordReader):
 
     def __init__(self, file: File) -> None:
         """Read the whole file into memory, a record for each question."""
-        try:
-            answers = json.loads(text_of(file), parse_int=whole_number)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{file}, line {error.lineno} {not_json(error)}") from None
+        answers = json_of(file)
         if not isinstance(answers, dict):
             raise InputError(f"{file} must be one record, {{id: {{'{JUDGED}': {{...}}}}, ...}}")
         rows = [_row(file, name, answer) for name, answer in answers.items()]

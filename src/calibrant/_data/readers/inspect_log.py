@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import struct
 import zipfile
 import zlib
@@ -16,12 +17,11 @@ from typing import Any
 
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
-from calibrant._data.readers.arrow_values import need_arrow
+from calibrant._core.optional import need
 from calibrant._data.readers.columns import USUAL
 from calibrant._data.readers.find import File, unreadable
-from calibrant._data.readers.json_values import not_json
 from calibrant._data.readers.jsonl import Record, whole_number
-from calibrant._data.readers.records import Pair, RecordReader, text_of
+from calibrant._data.readers.records import Pair, RecordReader, json_of
 
 KIND = "Inspect AI log"
 # How Inspect's own value_to_float reads scores.
@@ -31,6 +31,8 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 # is a record.
 CONFIDENCE = (*USUAL["y_proba"], "conf", "p_true", "stated_confidence", "verbalized_confidence")
 CORRECT = ("score", "correct", "is_correct", "correctness", "accuracy")
+# Names of the members of a log that are samples.
+_SAMPLE = re.compile(r"samples/.*\.json", re.DOTALL)
 _ZSTD = 93
 # Columns of the log itself; a scorer with such a name is renamed.
 _OWN = ("id", "sample", "epoch", "task", "model", "metadata")
@@ -202,7 +204,7 @@ def _read_rows(file: File) -> tuple[list[tuple[Record, str]], int]:
         return [(_columns(header_of_json, sample), _place(sample)) for sample in samples], 0
     try:
         with zipfile.ZipFile(file.path) as log:
-            members = [each for each in log.infolist() if _is_sample(each.filename)]
+            members = [each for each in log.infolist() if _SAMPLE.fullmatch(each.filename)]
             known = set(log.namelist())
             header = next((n for n in ("header.json", "_journal/start.json") if n in known), None)
             if header is None:
@@ -220,11 +222,6 @@ def _read_rows(file: File) -> tuple[list[tuple[Record, str]], int]:
         raise unreadable(file, error) from None
     rows = sorted(last.values(), key=lambda row: _epoch_number(row[0]["epoch"]))
     return rows, len(members) - len(rows)
-
-
-def _is_sample(name: str) -> bool:
-    """Whether a member of the zip archive is a sample, judged by its name."""
-    return name.startswith("samples/") and name.endswith(".json")
 
 
 def _epoch_number(value: Any) -> int:
@@ -263,7 +260,7 @@ def _unpack_member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) ->
     """
     if member.compress_type != _ZSTD or hasattr(zipfile, "ZIP_ZSTANDARD"):
         return log.read(member)
-    pa = need_arrow("reading .eval logs")
+    pa = need("pyarrow", "reading .eval logs")
     with file.path.open("rb") as raw:
         raw.seek(member.header_offset)
         start = raw.read(30)
@@ -286,13 +283,7 @@ def _from_json(file: File) -> tuple[Record, list[Record]]:
     """Read a log that is a JSON file: the record of the evaluation, and the list of samples. Raise
     InputError if there are no samples.
     """
-    text = text_of(file)
-    try:
-        log = json.loads(text, parse_int=whole_number)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{file}, line {error.lineno} {not_json(error)}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is not JSON: {error}") from None
+    log = json_of(file)
     if not isinstance(log, dict) or "eval" not in log:
         raise _no_log_error(file)
     samples = log.get("samples")

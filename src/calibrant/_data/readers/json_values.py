@@ -78,13 +78,8 @@ def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
         # Whole labels stay whole numbers, because they may be class indices.
         return np.array(values, dtype=np.float64 if float in kinds else np.int64)
     except OverflowError:
-        row = next(i for i, value in enumerate(values) if _is_huge(value))
+        row = next(i for i, x in enumerate(values) if isinstance(x, int) and abs(x) >= 2**63)
         raise cells.error(row, "too large a number") from None
-
-
-def _is_huge(value: Any) -> bool:
-    """Whether a value is a whole number beyond 64 bits."""
-    return isinstance(value, int) and abs(value) >= 2**63
 
 
 def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
@@ -133,16 +128,10 @@ def _rows_of_lists(cells: Cells) -> Column:
 
 
 def names_of(cells: Cells) -> Names:
-    """The field's values as names: the distinct values, and the number of its value for
-    each row.
-    """
-    known: dict[Any, int] = {}
-    codes = np.empty(len(cells.values), dtype=np.intp)
-    for row, value in enumerate(cells.values):
-        name = str(value) if isinstance(value, list | dict) else value
-        # True and 1 are equal, but not the same name.
-        codes[row] = known.setdefault((type(name), name), len(known))
-    return Names(codes, [name for _, name in known])
+    """The field's values as names; lists and records as the text that Python writes."""
+    return Names.of_values(
+        str(value) if isinstance(value, list | dict) else value for value in cells.values
+    )
 
 
 def not_json(error: json.JSONDecodeError) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from calibrant._core.errors import InputError
+from calibrant._core.optional import need
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
     arrow_errors,
+    column_path,
     is_text,
-    names_of,
-    need_arrow,
-    path_in,
+    schema_names,
 )
 from calibrant._data.readers.chunks import Chunk, Field
 from calibrant._data.readers.find import File
@@ -33,14 +33,14 @@ class ParquetReader(SchemaReader):
     def __init__(self, file: File) -> None:
         """Read the footer, and raise InputError if the row groups contradict it."""
         self.file = file
-        self._parquet = need_arrow("reading Parquet", "pyarrow.parquet")
+        self._parquet = need("pyarrow.parquet", "reading Parquet")
         if file.size == 0:
             raise InputError(f"{file} is empty (0 bytes): no Parquet file was written")
         with arrow_errors(file, "Parquet"), self._parquet.ParquetFile(file.path) as opened:
             self._metadata = opened.metadata
             self._schema = opened.schema_arrow
         _check_row_groups(file, self._metadata)
-        self.names = names_of(self._schema)
+        self.names = schema_names(self._schema)
         self.n_rows = self._metadata.num_rows
 
     def _list_length(self, name: str) -> int:
@@ -48,7 +48,7 @@ class ParquetReader(SchemaReader):
         the first row group.
         """
         # Footers have the number of values of a column, but not the lengths of its lists.
-        path = ".".join(path_in(self._schema, name))
+        path = ".".join(column_path(self._schema, name))
         for group in map(self._metadata.row_group, range(self._metadata.num_row_groups)[:1]):
             for column in map(group.column, range(group.num_columns)):
                 if column.path_in_schema.startswith(f"{path}."):
@@ -80,7 +80,7 @@ class ParquetReader(SchemaReader):
         """
         groups, first, _ = piece
         # Only the leaves that are wanted: a struct's others stay on the disk.
-        wanted = [".".join(path_in(self._schema, field.name)) for field in fields]
+        wanted = [".".join(column_path(self._schema, field.name)) for field in fields]
         per_row = self.file.size / max(1, self._metadata.num_rows)
         with (
             arrow_errors(self.file, "Parquet"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, counted, one_of
+from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
 from calibrant._core.progress import RowProgress
 from calibrant._core.typing import Index
@@ -17,16 +17,12 @@ from calibrant._core.validation import public
 from calibrant._data.answers import as_answers
 from calibrant._data.explain import first_bad_row
 from calibrant._data.labels import Titles
-from calibrant._data.missing import check_missing
 from calibrant._data.readers.batches import Batch
-from calibrant._data.readers.chunks import Names
-from calibrant._data.readers.columns import ColumnMapping, ReadRequest, answers_of, require
-from calibrant._data.readers.confidences import UNANSWERED, check_refusals
-from calibrant._data.readers.lm_eval import METRICS
+from calibrant._data.readers.columns import ColumnMapping, ReadRequest, require
+from calibrant._data.readers.confidences import UNANSWERED
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows, files_of, open_reader
 from calibrant._data.readers.vote_rows import counted_labels, votes_by_item
-from calibrant._data.readers.written import written_as
 from calibrant._data.samples import Shape, shape_of
 from calibrant._data.vote_table import VoteTable, spread_of
 
@@ -299,29 +295,26 @@ def read_file(
     ([1, 0], [0.9, 0.4])
     """
     wanted = [columns] if isinstance(columns, str) else list(columns or ())
-    written = written_as(
+    request = ReadRequest.build(
+        path,
         from_logits=from_logits,
         from_logprobs=from_logprobs,
         percent=percent,
         words=words,
         confidence=confidence,
-    )
-    request = ReadRequest(
-        path,
+        answer=answer,
+        gold=gold,
+        missing=missing,
+        acc_norm=acc_norm,
+        refusals=refusals,
         y_true=y_true,
         y_proba=y_proba,
         sample_weight=sample_weight,
         classes=classes,
-        from_logits=bool(from_logits),
-        missing=check_missing(missing),
         format=format,
-        written=written,
-        answers=answers_of(answer, gold),
         filter=filter,
         task=task,
         skip=skip,
-        acc_norm=None if acc_norm is None else one_of("acc_norm", acc_norm, METRICS),
-        refusals=check_refusals(refusals),
         votes=votes,
         counts=counts,
         item=item,
@@ -410,7 +403,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         np.concatenate([batch.y_proba for batch in nonempty]),
         np.concatenate(weights) if weights else None,
         {
-            name: np.concatenate([as_texts(batch.by[j]) for batch in nonempty])
+            name: np.concatenate([batch.by[j].of_rows() for batch in nonempty])
             for j, name in enumerate(rows.chosen.by)
         },
         np.concatenate(positions),
@@ -421,7 +414,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         None if rows.refusals is None else rows.forms[UNANSWERED],
         np.concatenate(votes) if votes else None,
         others_dropped={
-            name: np.concatenate([as_texts(batch.by_dropped[j]) for batch in gappy])
+            name: np.concatenate([batch.by_dropped[j].of_rows() for batch in gappy])
             for j, name in enumerate(rows.chosen.by if gappy else ())
         },
     )
@@ -474,10 +467,3 @@ def _positions(batches: Iterable[Batch]) -> Iterator[Index]:
         rows = np.arange(batch.chunk.n_rows) if batch.rows is None else batch.rows
         yield first + rows
         first += batch.chunk.n_rows
-
-
-def as_texts(names: Names) -> NDArray[Any]:
-    """The name of each row as an array (n,) of objects; None for a row that has no name."""
-    known = np.empty(len(names.known), dtype=object)
-    known[:] = names.known
-    return known[names.codes]

@@ -27,7 +27,8 @@ def recognise_format(file: File) -> str:
             return "json"
         if all(f'"{name}"'.encode() in head for name in _INSPECT) and not _first_record(head):
             return "inspect"
-        if _HLE in head and head.startswith(b"{") and not _is_row(_first_record(head)):
+        # A record that has the field itself is a row, and not many rows by id.
+        if _HLE in head and head.startswith(b"{") and "judge_response" not in _first_record(head):
             return "hle"
         if b'"doc_id"' not in head and b'"eval"' not in head:
             return "jsonl"
@@ -42,11 +43,6 @@ def recognise_format(file: File) -> str:
 def _first_record(text: bytes) -> dict[str, Any]:
     """The record in the first line of a text; {} if that line is not a record."""
     return _parse_record(text.partition(b"\n")[0])
-
-
-def _is_row(record: dict[str, Any]) -> bool:
-    """Whether a record is a row itself, with a field judge_response, and not many rows by id."""
-    return "judge_response" in record
 
 
 def _parse_record(text: bytes) -> dict[str, Any]:

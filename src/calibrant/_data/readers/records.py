@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
@@ -96,10 +95,21 @@ class JsonListReader(RecordReader):
         self.messages = ("the file is a JSON list of records",)
 
 
-def text_of(file: File) -> str:
+def json_of(file: File) -> Any:
+    """The value of a file that is one JSON document; raise InputError if it is none."""
+    text = _text_of(file)
+    try:
+        return json.loads(text, parse_int=whole_number)
+    except json.JSONDecodeError as error:
+        raise _not_json_error(file, error) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} is not JSON: {error}") from None
+
+
+def _text_of(file: File) -> str:
     """The whole text of a file, uncompressed; raise InputError unless it is UTF-8."""
     with opened(file) as (stream, _):
-        content = io.BytesIO(stream.read()).getvalue().removeprefix(b"\xef\xbb\xbf")
+        content = stream.read().removeprefix(b"\xef\xbb\xbf")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -109,7 +119,7 @@ def text_of(file: File) -> str:
 
 def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
     """Parse a file that is a JSON list: the records, and the line in which each of them begins."""
-    text = text_of(file)
+    text = _text_of(file)
     decoder = json.JSONDecoder(parse_int=whole_number)
     records: list[Record] = []
     lines: list[int] = []

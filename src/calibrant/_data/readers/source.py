@@ -255,13 +255,11 @@ def _check_one_model(files: Sequence[File], request: ReadRequest) -> None:
             field = Field(name, "text")
             if name in asked or name not in reader.names:
                 continue
-            for piece in reader.pieces([field]):
-                with closing(reader.chunks(piece, [field], CHUNK)) as chunks:
-                    for chunk in chunks:
-                        column = chunk.columns[field]
-                        assert isinstance(column, Names)
-                        codes = np.unique(column.codes).tolist()
-                        known |= dict.fromkeys(str(column.known[code]) for code in codes)
+            for chunk in reader.all_chunks([field], CHUNK):
+                column = chunk.columns[field]
+                assert isinstance(column, Names)
+                codes = np.unique(column.codes).tolist()
+                known |= dict.fromkeys(str(column.known[code]) for code in codes)
         if len(known) > 1:
             raise _several_models_error(files, name, list(known))
 
@@ -338,13 +336,10 @@ def _require_all(reader: Reader, chosen: ColumnMapping) -> None:
     """Raise InputError if a file lacks a column that was chosen by an earlier file, or if it has a
     column for a class that the earlier file does not have.
     """
-    weights = () if chosen.sample_weight is None else (chosen.sample_weight,)
-    votes = () if chosen.votes is None else (chosen.votes,)
     for argument, names in (
         ("y_true", chosen.y_true.names),
         ("y_proba", chosen.y_proba.names),
-        ("sample_weight", weights),
-        ("votes", votes),
+        *((argument, (name,)) for argument, name in chosen.numbers.items()),
         ("by", chosen.by),
     ):
         for name in names:

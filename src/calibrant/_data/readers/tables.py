@@ -13,13 +13,12 @@ from calibrant._core.errors import InputError, MissingExtra
 from calibrant._core.optional import need
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
-    column_in,
+    array_column,
+    array_names,
+    batch_column,
     is_text,
-    names,
-    names_of,
-    need_arrow,
-    type_in,
-    values,
+    schema_names,
+    value_type,
 )
 from calibrant._data.readers.chunks import (
     Chunk,
@@ -147,14 +146,14 @@ class TableReader(SchemaReader):
         """Read the whole table into memory, as Arrow arrays."""
         self.file = file
         kind = KINDS[file.format]
-        self._pa = need_arrow(f"reading {kind} files")
+        self._pa = need("pyarrow", f"reading {kind} files")
         found = self._read(kind)
         columns = [self._as_arrow(column) for column in found.columns]
         self._table = self._pa.Table.from_arrays(columns, names=found.names).combine_chunks()
         self._numbers = {name: self._as_arrow(each) for name, each in found.numbers.items()}
         self._kinds: dict[str, Kind] = {}
         self._schema = self._table.schema
-        self.names = names_of(self._schema)
+        self.names = schema_names(self._schema)
         self.n_rows = self._table.num_rows
         self.messages = found.messages
         first = found.first_row
@@ -209,18 +208,18 @@ class TableReader(SchemaReader):
         """The column of a batch that a field asks for. Text may write numbers, as in a CSV file."""
         if field.is_number and field.name in self._numbers:
             numbers = self._numbers[field.name].slice(location.first, batch.num_rows)
-            return values(numbers, field, location)
-        if not is_text(type_in(self._schema, field.name)):
-            return column_in(batch, field, location)
+            return array_column(numbers, field, location)
+        if not is_text(value_type(self._schema, field.name)):
+            return batch_column(batch, field, location)
         kind: Kind = "number" if field.is_number else "name"
         if field.role == "label":
             kind = self._kind(field.name)
-        return column_of(names(batch.column(field.name)), kind, field, location)
+        return column_of(array_names(batch.column(field.name)), kind, field, location)
 
     def _kind(self, name: str) -> Kind:
         """What a column of text holds: "number", "truth" or "name"."""
         if name not in self._kinds:
-            found = names(self._table.column(name).combine_chunks().unique())
+            found = array_names(self._table.column(name).combine_chunks().unique())
             self._kinds[name] = kind_of(found.known[code] for code in found.codes)
         return self._kinds[name]
 
@@ -255,7 +254,7 @@ def column_of(texts: Names, kind: Kind, field: Field, location: Location) -> Col
         return text if value is None else value
 
     return texts.as_numbers(
-        number,
+        [number(text) for text in texts.known],
         lambda row, text: not_a_number(location.row(row), field, text),
         np.bool_ if kind == "truth" else np.float64,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from calibrant._core.errors import InputError
 from calibrant._core.messages import name_of
 from calibrant._data.readers.chunks import Column, Field, Names
 from calibrant._data.readers.columns import require
-from calibrant._data.readers.read_rows import as_texts
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import CHUNK, open_reader
 
@@ -46,14 +44,11 @@ def read_texts(
         fields = {name: Field(name, "text") for name in columns if not lacking or name != optional}
         for name in fields:
             require(reader, columns[name], name)
-        for piece in reader.pieces(list(fields.values())):
-            with closing(reader.chunks(piece, list(fields.values()), CHUNK)) as chunks:
-                for chunk in chunks:
-                    rows = [_texts(chunk.columns[field]) for field in fields.values()]
-                    for name, texts in zip(fields, rows, strict=True):
-                        parts[name].append(texts)
-                    if lacking and optional is not None:
-                        parts[optional].append(np.full(rows[0].shape, None, dtype=object))
+        for chunk in reader.all_chunks(list(fields.values()), CHUNK):
+            for name, field in fields.items():
+                parts[name].append(_texts(chunk.columns[field]))
+            if lacking and optional is not None:
+                parts[optional].append(np.full(chunk.n_rows, None, dtype=object))
     if not any(map(len, parts.values())):
         raise InputError("the files hold no rows: there is nothing to measure")
     return {name: np.concatenate(texts) for name, texts in parts.items()}
@@ -62,7 +57,7 @@ def read_texts(
 def _texts(column: Column | Names) -> NDArray[Any]:
     """The values of a chunk's column as objects; None where there is none."""
     if isinstance(column, Names):
-        return as_texts(column)
+        return column.of_rows()
     out = column.values.astype(object)
     if column.gaps is not None:
         out[column.gaps] = None

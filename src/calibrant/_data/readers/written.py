@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.messages import name_of, worded
 from calibrant._core.typing import Mask
-from calibrant._data.checks import check_bool
+from calibrant._core.validation import check_flag
 from calibrant._data.logits import VALUES_THAT_TELL
 from calibrant._data.logprobs import (
     FROM_LOGPROBS,
@@ -79,14 +78,14 @@ def written_as(
     contradict each other.
     """
     given_as(from_logits, from_logprobs)
-    check_bool("percent", percent)
+    check_flag("percent", percent)
     if confidence not in (None, "auto"):
         raise InputError(f"confidence must be 'auto' or None; got {confidence!r}")
     logs = {"from_logits": from_logits, "from_logprobs": from_logprobs}
     texts = {"percent": percent, "words": words is not None, "confidence": confidence}
-    said = [name for name, value in (logs | texts).items() if value]
-    if said and said[0] in logs and len(said) > 1:
-        raise InputError(f"{said[0]} and {said[1]} contradict each other: leave out one")
+    given = [name for name, value in (logs | texts).items() if value]
+    if given and given[0] in logs and len(given) > 1:
+        raise InputError(f"{given[0]} and {given[1]} contradict each other: leave out one")
     known = None if words is None else check_words(words)
     return Written(bool(from_logprobs), bool(percent), known, confidence == "auto")
 
@@ -103,23 +102,23 @@ def number_column(
         return confidence_column(location, name, given, words, how.percent)
     if isinstance(given, Column):
         return Column(given.values / 100.0, given.gaps) if how.percent else given, Counter()
-    read = _percent_reader(words) if how.percent else _word_reader(words)
     signed = any(isinstance(value, str) and "%" in value for value in given.known)
 
     def number(value: Any) -> float | str | None:
-        """The probability of one distinct value; None for a blank one; a text that says why if
-        there is none.
+        """The probability of one distinct value; None for a blank one or a refusal; a text that
+        says why if there is none.
         """
         if is_blank(value):
             return None
-        number = read(value)
-        if (
-            signed
-            and plain_text(value) not in words
-            and isinstance(number, float)
-            and 0 < number <= 0.01
-            and "%" not in str(value)
-        ):
+        word = plain_text(value)
+        if word in words:
+            return words[word]
+        if not how.percent:
+            hint = f"{nearest(word, list(words))}, or add it with its probability"
+            return f"{value!r}, which is not in {name_of('words')}: {hint}"
+        number = percentage(value)
+        is_small = isinstance(number, float) and 0 < number <= 0.01
+        if signed and is_small and "%" not in str(value):
             return f"{value!r} without a % sign, but other values have one: is it a percentage?"
         return number
 
@@ -127,7 +126,7 @@ def number_column(
         """The error for a row: its place, and why its value has no probability."""
         return InputError(f"{location.row(row)}: {name} is {why}")
 
-    return given.as_numbers(number, error), Counter()
+    return given.as_numbers([number(value) for value in given.known], error), Counter()
 
 
 def is_blank(value: Any) -> bool:
@@ -147,37 +146,6 @@ def percentage(value: Any) -> float | str:
     if not 0 <= number <= 100:
         return f"{value!r}: percentages lie between 0 and 100"
     return float(number) / 100.0
-
-
-def _percent_reader(words: Words) -> Callable[[Any], float | str | None]:
-    """A function from a word or a percentage to its probability, or to a text that says why it has
-    none; None for a refusal.
-    """
-
-    def read(value: Any) -> float | str | None:
-        """The probability of a word or a percentage."""
-        word = plain_text(value)
-        return words[word] if word in words else percentage(value)
-
-    return read
-
-
-def _word_reader(words: Words) -> Callable[[Any], float | str | None]:
-    """A function from a word to its probability, or to a text that says why it has none; None for
-    a refusal.
-    """
-
-    def read(value: Any) -> float | str | None:
-        """The probability of a word, or a text that says why it has none."""
-        word = plain_text(value)
-        if word in words:
-            return words[word]
-        hint = nearest(word, list(words))
-        return (
-            f"{value!r}, which is not in {name_of('words')}: {hint}, or add it with its probability"
-        )
-
-    return read
 
 
 class PercentSeen:
