@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._data.links import sigmoid, softmax
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import Array, Subject, binned_values
+from calibrant._research.audits.subjects import Subject, binned_values
 from calibrant._research.audits.worlds import Labels, draw_labels
 from calibrant.results._audit import AuditVerdict
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import NO_VALUES, Array, CachedValues, Subject, values
+from calibrant._research.audits.subjects import NO_VALUES, CachedValues, Subject, values
 from calibrant._research.audits.worlds import Labels
 from calibrant.results._audit import AuditVerdict
 

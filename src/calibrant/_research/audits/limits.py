@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._research.audits.populations import Population, populations
-from calibrant._research.audits.subjects import Array, Subject, limit_values
+from calibrant._research.audits.subjects import Subject, limit_values
 from calibrant._research.audits.worlds import draw_labels
 from calibrant.results._audit import AuditVerdict
 

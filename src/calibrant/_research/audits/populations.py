@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._measures.catalogue import Shape
 from calibrant._research.audits.misreports import tempered
-from calibrant._research.audits.subjects import Array
 from calibrant._research.audits.worlds import Labels
 
 # Predictions and true probabilities of n rows, and their weights where they have any.

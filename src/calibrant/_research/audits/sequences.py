@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._research.audits.subjects import NO_VALUES, Array, Subject
+from calibrant._core.typing import Array
+from calibrant._research.audits.subjects import NO_VALUES, Subject
 from calibrant._research.audits.worlds import World, errors_of
 from calibrant.results._audit import AuditVerdict
 

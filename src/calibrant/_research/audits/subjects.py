@@ -10,17 +10,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.smooth import ls_ece
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import CalibrantError, InputError
+from calibrant._core.typing import Array
 from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import Claim, Measure, Shape
 from calibrant._summaries.samples import Summary
 from calibrant.results._audit import AuditVerdict
 
-Array = NDArray[np.float64]
 Function = Callable[..., Any]
 Weights = Array | None
 

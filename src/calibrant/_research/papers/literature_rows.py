@@ -27,7 +27,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
+from calibrant._core.typing import Array, Mask
+
 Columns: TypeAlias = dict[str, list[str]]
 
 _WORDS = {"true": "1", "yes": "1", "false": "0", "no": "0", "none": "nan", "": "nan"}
@@ -147,7 +148,7 @@ def _column(columns: Columns, name: str) -> list[str]:
     return columns[name]
 
 
-def _select(columns: Columns, rows: str) -> NDArray[np.bool_]:
+def _select(columns: Columns, rows: str) -> Mask:
     """Which rows meet all conditions."""
     kept = np.ones(len(columns["@line"]), bool)
     for condition in filter(None, rows.split(" & ")):

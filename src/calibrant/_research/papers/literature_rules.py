@@ -28,7 +28,8 @@ from calibrant._api.metrics.losses import brier_score
 from calibrant._api.metrics.ranking import auroc
 from calibrant._api.reliability import reliability
 from calibrant._core.binning import Edges, EqualWidth
-from calibrant._research.papers.literature_rows import Array, Rows
+from calibrant._core.typing import Array
+from calibrant._research.papers.literature_rows import Rows
 
 MET, OTHER, WRONG, UNEXPLAINED = "met", "met under another convention", "wrong", "unexplained"
 NOT_AT_HAND = "not at hand"

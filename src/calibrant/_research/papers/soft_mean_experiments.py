@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece, soft_ece
 from calibrant._core.binning import EqualWidth
 from calibrant._core.progress import TaskProgress
+from calibrant._core.typing import Array
 from calibrant._research.papers.soft_mean_printed import (
     MODELS,
     PAIRS,
@@ -28,7 +28,6 @@ from calibrant._research.papers.soft_mean_printed import (
     pair_row,
 )
 
-Array: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = tuple[float, ...]  # a value, or a mean and its standard deviation
 
 AS_PRINTED = EqualWidth(10, drop_one=True)

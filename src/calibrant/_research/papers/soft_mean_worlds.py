@@ -21,11 +21,11 @@ import numpy as np
 from calibrant._api.metrics.binned import ece
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.progress import TaskProgress
+from calibrant._core.typing import Array
 from calibrant._core.validation import check_count, is_number
 from calibrant._research.papers.folder import Reproduction, Section, Table, versions
 from calibrant._research.papers.soft_mean_experiments import (
     CORRECTED,
-    Array,
     Draw,
     pairs_ranked_right,
     sample_errors,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.reliability import reliability
 from calibrant._core.errors import InputError
 from calibrant._core.progress import TaskProgress
+from calibrant._core.typing import Array
 from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
 from calibrant._research.papers.folder import (
     Columns,
@@ -26,7 +26,6 @@ from calibrant._research.papers.folder import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-Array: TypeAlias = NDArray[np.float64]
 
 PAPER = "J. D. McCaffrey, a tutorial on the expected calibration error, on his web log."
 # The table: the confidences of six items in the third bin with whether they are right; then, from

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.losses import classification_error
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce
 from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._core.typing import Array
 from calibrant._inference.ranks import average_ranks
 from calibrant._research.papers.folder import Columns, Section, Table, columns_of
 from calibrant._research.papers.pool import BIN_COUNTS, LOSSES, pool_files, read_trace
@@ -24,7 +24,6 @@ from calibrant._research.papers.truthful_ranks import HalvedPool
 from calibrant.examples import load
 from calibrant.scaling._temperature import TemperatureScaling
 
-Array = NDArray[np.float64]
 # Of a pool of many checkpoints so many, evenly spaced, are measured in both kinds of bins.
 MOST_PREDICTORS = 60
 

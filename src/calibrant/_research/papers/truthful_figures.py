@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
 from calibrant._research.papers.figures import COLOURS, new_figure, style
 from calibrant._research.papers.pool import BIN_COUNTS, ERRORS
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-Array = NDArray[np.float64]
 TITLES = {
     "conf_ece": "ConfECE (not truthful)",
     "conf_ce": "ConfCE (not truthful)",
@@ -31,8 +30,7 @@ def trend(x: Array, y: Array, places: Array) -> Array:
     """
     width = 0.06 * float(places[-1] - places[0])
     kernel = np.exp(-0.5 * ((places[:, None] - x) / width) ** 2)
-    out: Array = kernel @ y / kernel.sum(axis=1)
-    return out
+    return kernel @ y / kernel.sum(axis=1)
 
 
 def _plot_points(axis: Axes, x: Array, y: Array, **look: Any) -> None:

@@ -13,14 +13,13 @@ from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
 from calibrant._core.binning import EqualWidth, LevelSets, Quantile
+from calibrant._core.typing import Array
 from calibrant._research.papers.folder import Columns, Erratum, Section, Table, columns_of
 
-Array = NDArray[np.float64]
 Measure = Callable[[Any, Any], float]
 
 
@@ -62,8 +61,7 @@ class World:
         """The distribution of the label given each prediction of h, (m, k)."""
         _, alike = np.unique(h, axis=0, return_inverse=True)
         same = (alike.ravel()[:, None] == alike.ravel()) * self.chances
-        out: Array = same @ self.truths / same.sum(axis=1, keepdims=True)
-        return out
+        return same @ self.truths / same.sum(axis=1, keepdims=True)
 
     def risk(self, error: str, h: Array) -> float:
         """The expected loss that belongs to an error."""

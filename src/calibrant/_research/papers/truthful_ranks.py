@@ -119,8 +119,7 @@ class Ranks:
     @cached_property
     def value(self) -> Array:
         """The mean over the halves."""
-        mean: Array = self.halves.mean(axis=0)
-        return mean
+        return self.halves.mean(axis=0)
 
     @cached_property
     def over_traces(self) -> Array:
@@ -136,8 +135,7 @@ class Ranks:
         splits, each used both ways, the mean has half of the variance of one half. That is what the
         2 S values have about their mean, with S degrees of freedom.
         """
-        variance: Array = self.halves.var(axis=0)
-        return variance
+        return self.halves.var(axis=0)
 
     def interval(self, cell: Cell) -> Interval:
         """A correlation with its interval over traces and test images."""
@@ -225,8 +223,7 @@ class HalvedPool:
 
     def rows(self, labels: str, half: int) -> Mask:
         """The rows of one half with these labels."""
-        chosen: Mask = (self.labels == labels) & (self.half == half)
-        return chosen
+        return (self.labels == labels) & (self.half == half)
 
     def of_half(self, half: int) -> Columns:
         """The columns of the rows of one half, with the real labels."""

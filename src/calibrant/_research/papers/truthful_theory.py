@@ -8,15 +8,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.losses import brier_score, confidence_loss
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
 from calibrant._core.binning import EqualWidth, LevelSets
+from calibrant._core.typing import Array
 from calibrant._research.papers.folder import Columns, columns_of
 
-Array = NDArray[np.float64]
 Measure = Callable[[Any, Any], float]
 
 
