@@ -154,7 +154,7 @@ _BINARY = (
     Population("too high by a quarter", _with_truth(_uniform_predictions, lambda u: 0.8 * u), ALL),
     Population("reversed", _with_truth(_uniform_predictions, lambda u: 1 - u), ALL),
     Population(
-        ("alternately too high and too low"), _with_truth(_inner_predictions, _wavy_truth), ALL
+        "alternately too high and too low", _with_truth(_inner_predictions, _wavy_truth), ALL
     ),
     Population(
         "miscalibrated where predictions are below 0.01",
