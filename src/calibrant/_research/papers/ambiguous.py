@@ -280,17 +280,13 @@ def _claims_columns(sets: dict[str, list[Outcome]]) -> Columns:
         ],
     }
     for rows, group in sets.items():
-        temperatures = [
-            (each.judged[TS].temperature or 0.0) / (each.judged[SOFT_TS].temperature or 1.0)
-            for each in group
-        ]
         gaps = [100 * (each.judged[ONE].ece - each.judged[SOFT_TS].ece) for each in group]
         cut = {
             m: _median_and_range([100 * each.reduction(m) for each in group], "{:.0f}") + " %"
             for m in (DIRICHLET, Method("matrix", "shares"), SMOOTHED)
         }
         columns[rows] = [
-            _median_and_range(temperatures, "{:.2f}"),
+            _median_and_range(temperature_ratios(group)[str(TS)], "{:.2f}"),
             cut[DIRICHLET],
             cut[Method("matrix", "shares")],
             _median_and_range(gaps, "{:+.2f}"),

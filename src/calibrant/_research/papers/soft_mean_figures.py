@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._api.reliability import reliability
-from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, plot_with_band, style
+from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, plot_with_band
 from calibrant._research.papers.folder import Columns, Figure, columns_of
 from calibrant._research.papers.soft_mean_experiments import CORRECTED, Results
 from calibrant._research.papers.soft_mean_printed import (
@@ -121,8 +121,7 @@ def _by_n(results: Results) -> Columns:
 def _draw_reliability(bins: Columns) -> Drawing:
     """Draw a diagram for each target (rows) and model (columns) from the columns of `_bins`."""
     model, target = np.array(bins["model"]), np.array(bins["target"])
-    with style():
-        figure, axes = new_figure(3, 5, size=(8.4, 5.4), sharex=True, sharey=True)
+    with new_figure(3, 5, size=(8.4, 5.4), sharex=True, sharey=True) as (figure, axes):
         for i, kind in enumerate(_TARGETS):
             for j, name in enumerate(MODELS):
                 here, ax = (model == name) & (target == kind), axes[i, j]
@@ -163,8 +162,7 @@ def _draw_by_k(data: Columns) -> Drawing:
         "ECE": "ECE: thresholded labels",
         "outcomes": "ECE: drawn outcomes",
     }
-    with style():
-        figure, axes = new_figure(1, 3, size=(8.4, 3.1), sharex=True, sharey=True)
+    with new_figure(1, 3, size=(8.4, 3.1), sharex=True, sharey=True) as (figure, axes):
         for ax, (column, title) in zip(axes[0], titles.items(), strict=True):
             for j, name in enumerate(MODELS):
                 here = model == name
@@ -192,8 +190,7 @@ def _draw_by_n(data: Columns) -> Drawing:
         "outcomes": "ECE, drawn outcomes",
         "SMECE": "SMECE",
     }
-    with style():
-        figure, axes = new_figure(size=(5.6, 3.3))
+    with new_figure(size=(5.6, 3.3)) as (figure, axes):
         ax = axes[0, 0]
         for j, (column, label) in enumerate(labels.items()):
             mean, spread = np.array(data[column]), np.array(data[f"{column}_sd"])

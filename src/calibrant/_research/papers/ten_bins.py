@@ -12,7 +12,7 @@ from calibrant._api.reliability import reliability
 from calibrant._core.errors import InputError
 from calibrant._core.progress import TaskProgress
 from calibrant._core.typing import Array
-from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
+from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure
 from calibrant._research.papers.folder import (
     Columns,
     Erratum,
@@ -175,9 +175,8 @@ def _items() -> Table:
 
 def _draw(bins: Columns) -> Drawing:
     """The reliability diagram of the table."""
-    figure, axes = new_figure(size=(4.0, 4.0))
-    axis = axes[0, 0]
-    with style():
+    with new_figure(size=(4.0, 4.0)) as (figure, axes):
+        axis = axes[0, 0]
         axis.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
         for confidence, accuracy in zip(bins["mean confidence"], bins["accuracy"], strict=True):
             if confidence != "":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -71,10 +71,8 @@ def reproduce(
     `truthful_language_models`). `quick` draws fewer samples.
     """
     seed = SEED if seed is None else seed
-    answers, data = (
-        truthful_language_models.find_file(data),
-        truthful_language_models.other_data(data),
-    )
+    answers = truthful_language_models.find_file(data)
+    data = truthful_language_models.other_data(data)
     pools = _pools(data, progress)
     fitted_on = _fitted_on(data)
     sections = [
@@ -238,8 +236,8 @@ def dominance(ranks: RankRobustness) -> Columns:
     better than the next on all losses.
     """
     columns: Columns = {"error": list(ERRORS)}
+    values = {r.second: r.value for r in ranks.rows if r.relation == "dominance"}
     for m in BIN_COUNTS:
-        values = {r.second: r.value for r in ranks.rows if r.relation == "dominance"}
         columns[f"{m} bins"] = [values[f"{e}({m})"] for e in ERRORS]
     return columns
 
@@ -291,24 +289,38 @@ def _halved_section(name: str, columns: Columns) -> Section:
                 "with its 95 % interval, and the null (hollow).",
                 partial(draw_cells, table.long(), NAMES),
             ),
-            Figure(
-                f"{name}_trends",
-                "Errors against the classification error, each divided by its mean, on one half. "
-                "Points are checkpoints, lines are kernel regressions (figures 3 and 6).",
-                partial(draw_trends, one),
-            ),
-            Figure(
-                f"{name}_dominance",
-                "The truthful errors along the maximum dominance set of one half (figures 2 and "
-                "5).",
-                partial(draw_dominance, one, chains[0]),
-            ),
-            Figure(
-                f"{name}_assumption",
-                "Errors against the loss over n, which they equal for calibrated predictors "
-                "(dotted line; figure 4).",
-                partial(draw_assumption, one),
-            ),
+            *_figures_of_losses(name, one, chains[0], halved=True),
+        ),
+    )
+
+
+def _figures_of_losses(
+    name: str, columns: Columns, chain: Sequence[int], *, halved: bool = False
+) -> tuple[Figure, ...]:
+    """The three figures of a pool that show errors beside losses.
+
+    `columns` have a row for each predictor, and `chain` the rows of the maximum dominance set.
+    `halved` says that they are measured on one half of the test images.
+    """
+    return (
+        Figure(
+            f"{name}_trends",
+            f"Errors against the classification error, each divided by its mean"
+            f"{', on one half' if halved else ''}. Points are checkpoints, lines are kernel "
+            "regressions (figures 3 and 6).",
+            partial(draw_trends, columns),
+        ),
+        Figure(
+            f"{name}_dominance",
+            f"The truthful errors along the maximum dominance set{' of one half' if halved else ''}"
+            " (figures 2 and 5).",
+            partial(draw_dominance, columns, chain),
+        ),
+        Figure(
+            f"{name}_assumption",
+            "Errors against the loss over n, which they equal for calibrated predictors (dotted "
+            "line; figure 4).",
+            partial(draw_assumption, columns),
         ),
     )
 
@@ -376,22 +388,6 @@ def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
                 "and in 5 bins (bottom; figure 1).",
                 partial(draw_checkpoints, columns),
             ),
-            Figure(
-                f"{name}_trends",
-                "Errors against the classification error, each divided by its mean. Points are "
-                "checkpoints, lines are kernel regressions (figures 3 and 6).",
-                partial(draw_trends, columns),
-            ),
-            Figure(
-                f"{name}_dominance",
-                "The truthful errors along the maximum dominance set (figures 2 and 5).",
-                partial(draw_dominance, columns, ranks.chain),
-            ),
-            Figure(
-                f"{name}_assumption",
-                "Errors against the loss over n, which they equal for calibrated predictors "
-                "(dotted line; figure 4).",
-                partial(draw_assumption, columns),
-            ),
+            *_figures_of_losses(name, columns, ranks.chain),
         ),
     )

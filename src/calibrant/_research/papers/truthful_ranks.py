@@ -26,6 +26,7 @@ from calibrant._inference.ranks import (
     spearman_margin,
     spearman_table,
 )
+from calibrant._research.papers.folder import columns_of
 from calibrant._research.papers.pool import BIN_COUNTS, ERRORS, LOSSES
 from calibrant._research.papers.truthful_printed import NAMES, TABLE_1
 
@@ -43,24 +44,12 @@ class Part:
     keeps: Callable[[Array, Array], Mask]
 
 
-def _all(error: Array, done: Array) -> Mask:
-    return done > 0
-
-
-def _late(error: Array, done: Array) -> Mask:
-    return done > 0.6
-
-
-def _low(error: Array, done: Array) -> Mask:
-    return error < 0.5
-
-
 # The paper leaves out warm-up epochs "by classification error" and does not say by which, so that
 # several parts stand beside each other.
 PARTS = (
-    Part("all epochs", _all),
-    Part("last 2/5 of epochs", _late),
-    Part("error below 50 %", _low),
+    Part("all epochs", lambda error, done: done > 0),
+    Part("last 2/5 of epochs", lambda error, done: done > 0.6),
+    Part("error below 50 %", lambda error, done: error < 0.5),
 )
 
 
@@ -338,7 +327,7 @@ class TableOne:
                         "less_null_high": apart.high,
                     }
                 )
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return columns_of(rows)
 
     def claims(self) -> Columns:
         """What the paper says between 2,000 and 5 bins, and whether it holds in each part."""
