@@ -123,7 +123,10 @@ def _largest_step(
         return shared(subject, path.labels, path.predictions(t), path.weights)
 
     points = zip(times.tolist(), path_values.tolist(), strict=True)
-    steps = [Step(path, *starts, *ends) for starts, ends in pairwise(points)]
+    steps = [
+        Step(path, start, end, start_value, end_value)
+        for (start, start_value), (end, end_value) in pairwise(points)
+    ]
     sizes = np.array([step.size for step in steps])
     around = np.median(np.stack([np.roll(sizes, shift) for shift in (-2, -1, 1, 2)]), axis=0)
     orders = (np.argsort(-sizes, kind="stable"), np.argsort(around - sizes, kind="stable"))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._core.typing import Array, Counts
-from calibrant._research.papers.predictions import common_beginning, npz_files
+from calibrant._research.papers.predictions import names_of_sets, npz_files
 
 _PARTS = ("", "dev_", "val_", "test_")
 _PREDICTIONS = (("logits", True), ("probs", False), ("proba", False))
@@ -83,21 +83,11 @@ def read_votes(
         raise InputError(
             f"data={str(data)!r} has no predictor with votes{broken}. It must hold {ACCEPTED}"
         )
-    return _name_sets(found), unreadable
-
-
-def _name_sets(found: list[VotedPredictor]) -> tuple[VotedPredictor, ...]:
-    """Name the set of rows of each predictor that has no name of a set yet (`rows` is "").
-
-    Predictors with equal votes form a set; its name is the common beginning of their names.
-    """
-    names: dict[bytes, list[str]] = {}
-    for each in found:
-        names.setdefault(each.votes.tobytes(), []).append(each.name)
-    return tuple(
-        each if each.rows else replace(each, rows=common_beginning(names[each.votes.tobytes()]))
-        for each in found
-    )
+    # Predictors with equal votes form a set, unless their votes come from a file of another name.
+    keys = [each.votes.tobytes() for each in found]
+    sets = names_of_sets(zip(keys, [each.name for each in found], strict=True))
+    named = [replace(p, rows=p.rows or sets[key]) for key, p in zip(keys, found, strict=True)]
+    return tuple(named), unreadable
 
 
 def _read_parts(path: Path) -> list[_FilePart] | None:

@@ -32,8 +32,10 @@ from calibrant._core.typing import Array, Mask
 Columns: TypeAlias = dict[str, list[str]]
 
 _WORDS = {"true": "1", "yes": "1", "false": "0", "no": "0", "none": "nan", "": "nan"}
-_AFFINE = re.compile(r"(?:(?P<factor>[\d.]+) \* )?(?P<column>.+?)(?: / (?P<divisor>[\d.]+))?"
-                     r"(?: \+ (?P<shift>[\d.]+))?$")  # fmt: skip
+_AFFINE = re.compile(
+    r"(?:(?P<factor>[\d.]+) \* )?(?P<column>.+?)(?: / (?P<divisor>[\d.]+))?"
+    r"(?: \+ (?P<shift>[\d.]+))?$"
+)
 
 
 class NotAtHand(Exception):

@@ -36,8 +36,8 @@ def figures(results: Results) -> dict[str, Figure]:
 
     k is that of the posterior sigmoid(k x), n the number of rows of a sample.
     """
-    bins = _bins(results)
-    by_k, by_n = _by_k(results), _by_n(results)
+    bins = _bin_columns(results)
+    by_k, by_n = _columns_by_k(results), _columns_by_n(results)
     return {
         "reliability": Figure(
             "reliability",
@@ -68,7 +68,7 @@ def figures(results: Results) -> dict[str, Figure]:
     }
 
 
-def _bins(results: Results) -> Columns:
+def _bin_columns(results: Results) -> Columns:
     """Columns of the reliability diagrams: a row for each model, target and bin."""
     if results.diagrams is None:
         raise AssertionError("experiment 1 has not run")
@@ -85,7 +85,7 @@ def _bins(results: Results) -> Columns:
     return columns
 
 
-def _by_k(results: Results) -> Columns:
+def _columns_by_k(results: Results) -> Columns:
     """Columns with a row for each model and k: SMECE, ECE, and ECE on drawn outcomes."""
     return columns_of(
         {
@@ -100,7 +100,7 @@ def _by_k(results: Results) -> Columns:
     )
 
 
-def _by_n(results: Results) -> Columns:
+def _columns_by_n(results: Results) -> Columns:
     """Columns with a row for each sample size: mean errors of model A, and their deviations.
 
     An error is measured against thresholded labels, drawn outcomes and the posterior ("SMECE");
@@ -119,7 +119,10 @@ def _by_n(results: Results) -> Columns:
 
 
 def _draw_reliability(bins: Columns) -> Drawing:
-    """Draw a diagram for each target (rows) and model (columns) from the columns of `_bins`."""
+    """Draw a diagram for each target (rows) and model (columns).
+
+    `bins` are the columns of `_bin_columns`.
+    """
     model, target = np.array(bins["model"]), np.array(bins["target"])
     with new_figure(3, 5, size=(8.4, 5.4), sharex=True, sharey=True) as (figure, axes):
         for i, kind in enumerate(_TARGETS):

@@ -20,6 +20,7 @@ from calibrant._research.papers.folder import (
     Reproduction,
     Section,
     Table,
+    columns_of,
     versions,
 )
 
@@ -55,7 +56,7 @@ def reproduce(
     """
     if seed is not None:
         raise InputError("seed: the tutorial has no random numbers; drop seed")
-    bins, errors = _bins(), _errors()
+    bins, errors = _bin_table(), _error_table()
     title = "The calibration error in ten bins, reproduced"
     sections = (
         Section(
@@ -87,7 +88,7 @@ def reproduce(
                 "The tutorial lists its six items, with a mean confidence of 0.25, but the table "
                 "has 0.24.",
             ),
-            (_items(),),
+            (_item_table(),),
         ),
     )
     recipe = {
@@ -104,20 +105,20 @@ _CAPTION = (
 )
 
 
-def _right() -> Array:
+def _n_right() -> Array:
     """How many items of each bin are right: the whole numbers that the accuracies allow."""
     return np.rint(np.array(ACCURACIES) * np.array(COUNTS))
 
 
-def _rows(confidences: Array) -> tuple[Array, Array]:
+def _hundred_items(confidences: Array) -> tuple[Array, Array]:
     """The hundred items: whether each is right, and its confidence, here its bin's mean."""
-    right = [np.arange(n) < k for n, k in zip(COUNTS, _right(), strict=True)]
+    right = [np.arange(n) < k for n, k in zip(COUNTS, _n_right(), strict=True)]
     return np.concatenate(right).astype(np.float64), np.repeat(confidences, COUNTS)
 
 
-def _bins() -> Table:
+def _bin_table() -> Table:
     """The tutorial's table beside the library's."""
-    right, confidence = _rows(np.array(CONFIDENCES))
+    right, confidence = _hundred_items(np.array(CONFIDENCES))
     found = reliability(right, confidence, bins=BINS).columns()
     means, shares = (found[name][FIRST_BIN:] for name in ("mean_predicted", "mean_target"))
     empty = [""] * FIRST_BIN
@@ -139,22 +140,25 @@ def _bins() -> Table:
     )
 
 
-def _errors() -> Table:
+def _error_table() -> Table:
     """The calibration error as printed, and without each of its roundings."""
     confidences = np.array(CONFIDENCES)
     corrected = np.where(np.arange(confidences.size) == 0, _mean_of_items(), confidences)
-    right, rounded = _rows(confidences)[0], np.repeat(ACCURACIES, COUNTS)
+    right, rounded = _hundred_items(confidences)[0], np.repeat(ACCURACIES, COUNTS)
     cases = {
         "as printed": (rounded, confidences, PRINTED),
         "with the mean confidence of the six items": (rounded, corrected, None),
         "with accuracies that are not rounded": (right, confidences, None),
         "with both": (right, corrected, None),
     }
-    columns: dict[str, list[Any]] = {"calibration error": [], "printed": [], "measured": []}
-    for name, (targets, means, printed) in cases.items():
-        columns["calibration error"].append(name)
-        columns["printed"].append("" if printed is None else f"{printed:.4f}")
-        columns["measured"].append(f"{ece(targets, np.repeat(means, COUNTS), bins=BINS):.4f}")
+    columns = columns_of(
+        {
+            "calibration error": name,
+            "printed": "" if printed is None else f"{printed:.4f}",
+            "measured": f"{ece(targets, np.repeat(means, COUNTS), bins=BINS):.4f}",
+        }
+        for name, (targets, means, printed) in cases.items()
+    )
     return Table("errors", "The calibration error, and the effect of rounding.", columns)
 
 
@@ -163,7 +167,7 @@ def _mean_of_items() -> float:
     return sum(confidence for confidence, _ in ITEMS) / len(ITEMS)
 
 
-def _items() -> Table:
+def _item_table() -> Table:
     """The six items of the third bin."""
     columns: dict[str, list[Any]] = {
         "confidence": [confidence for confidence, _ in ITEMS],
@@ -183,6 +187,6 @@ def _draw(bins: Columns) -> Drawing:
                 axis.plot([confidence] * 2, [confidence, accuracy], color=COLOURS[0], linewidth=1)
                 axis.plot(confidence, accuracy, MARKERS[0], color=COLOURS[0], markersize=5)
         axis.set(
-            xlabel="mean confidence", ylabel=("share correct"), xlim=(0, 1), ylim=(0, 1), aspect=1
+            xlabel="mean confidence", ylabel="share correct", xlim=(0, 1), ylim=(0, 1), aspect=1
         )
     return figure

@@ -43,7 +43,7 @@ from calibrant._research.papers.truthful_ranks import HalvedPool, TableOne
 from calibrant.results._robustness import RankCorrelation, RankRobustness
 
 SEED = 42
-KEPT = {
+SHIPPED = {
     "cifar100_within": "cifar100_within.csv.gz",
     "cifar100_cross": "cifar100_cross.csv.gz",
     "within": "fashion_within.csv.gz",
@@ -73,10 +73,10 @@ def reproduce(
     seed = SEED if seed is None else seed
     answers = truthful_language_models.find_file(data)
     data = truthful_language_models.other_data(data)
-    pools = _pools(data, progress)
+    pools = _read_pools(data, progress)
     fitted_on = _fitted_on(data)
     sections = [
-        _theory(seed, quick),
+        _theory_section(seed, quick),
         truthful_orders.section(seed, quick),
         truthful_claims.section(pools, data),
         truthful_language_models.section(answers),
@@ -97,20 +97,20 @@ def reproduce(
         recipe={
             "seed": seed,
             "quick": quick,
-            "pool": _kept(pools) if data is None else str(data),
+            "pool": _pools_sentence(pools) if data is None else str(data),
         },
     )
 
 
-def _kept(pools: Mapping[str, Columns]) -> str:
+def _pools_sentence(pools: Mapping[str, Columns]) -> str:
     """The pools that come with the library, and those that only its source package has."""
-    lacking = " and ".join(name for name in KEPT if name not in pools)
+    lacking = " and ".join(name for name in SHIPPED if name not in pools)
     return "the tables shipped with the library" + (
         f", without {lacking}, which is only in the source package" if lacking else ""
     )
 
 
-def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[str, Columns]:
+def _read_pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[str, Columns]:
     """The columns of each pool (set of measured predictors), by the pool's name.
 
     The columns are those of `pool.measure_predictor`. `data` is a pool's table, or a folder of
@@ -118,7 +118,7 @@ def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[
     """
     if data is None:
         folder = resources.files("calibrant._research.papers") / "pools"
-        paths = {name: Path(str(folder / file)) for name, file in KEPT.items()}
+        paths = {name: Path(str(folder / file)) for name, file in SHIPPED.items()}
         return {name: read_table(path) for name, path in paths.items() if path.exists()}
     path = Path(data)
     if path.is_file():
@@ -146,7 +146,7 @@ def _fitted_on(data: str | os.PathLike[str] | None) -> str:
     return half if all(halved) else f"its validation rows or, if it has none, on {half}"
 
 
-def _theory(seed: int, quick: bool) -> Section:
+def _theory_section(seed: int, quick: bool) -> Section:
     """The section on the theory's examples and identities, with a table for each."""
     return Section(
         "The theory, computed",
@@ -260,7 +260,7 @@ def _halved_section(name: str, columns: Columns) -> Section:
         f"Table 1 on CIFAR-100, {table.networks}: the pool {name}",
         (
             *table.paragraphs(),
-            *((OTHER_RECIPE,) if name in KEPT else ()),
+            *((OTHER_RECIPE,) if name in SHIPPED else ()),
             "The maximum dominance set is the longest chain of checkpoints, each better than the "
             f"next on all five losses. It has {lengths[0]} to {lengths[-1]} checkpoints on a half "
             "of the test images.",

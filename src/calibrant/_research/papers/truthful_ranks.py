@@ -130,7 +130,9 @@ class Ranks:
         """A correlation with its interval over traces and test images."""
         value, at = float(self.value[cell.at]), cell.at
         images = float(self.over_images[at])
-        variance, df = _pooled(self._traces(float(self.over_traces[at])), self._images(images))
+        variance, df = _sum_of_variances(
+            self._traces(float(self.over_traces[at])), self._images(images)
+        )
         return Interval(value, *correlation_interval(value, variance, df))
 
     def less(self, other: Ranks, cell: Cell) -> Interval:
@@ -168,7 +170,7 @@ class Variance(NamedTuple):
     df: int
 
 
-def _pooled(*parts: Variance) -> tuple[float, float]:
+def _sum_of_variances(*parts: Variance) -> tuple[float, float]:
     """The sum of variances, and its degrees of freedom (Satterthwaite)."""
     total = sum(part.value for part in parts)
     below = sum(part.value**2 / part.df for part in parts)
@@ -179,7 +181,7 @@ def _difference(value: float, *parts: Variance) -> Interval:
     """A difference of correlations with its interval, by Student's t."""
     from scipy.special import stdtrit
 
-    variance, df = _pooled(*parts)
+    variance, df = _sum_of_variances(*parts)
     reach = float(stdtrit(df, 0.975)) * math.sqrt(variance)
     return Interval(value, value - reach, value + reach)
 
@@ -253,7 +255,7 @@ class HalvedPool:
         return chains, columns
 
 
-NOTHING = Interval(math.nan, math.nan, math.nan)
+NO_INTERVAL = Interval(math.nan, math.nan, math.nan)
 CELLS = tuple(Cell(*key) for key in TABLE_1)
 # Between 2,000 and 5 bins the paper's correlations differ most between errors.
 WIDEST = {error: Cell(error, "2000", "5") for error in ERRORS}
@@ -289,8 +291,8 @@ class TableOne:
         """The table for the page: a row for each cell, two columns for each part."""
         columns: Columns = {
             "error": [NAMES[cell.error] for cell in CELLS],
-            "first": [_side(cell.first) for cell in CELLS],
-            "second": [_side(cell.second) for cell in CELLS],
+            "first": [_side_text(cell.first) for cell in CELLS],
+            "second": [_side_text(cell.second) for cell in CELLS],
             "paper": [f"{self.printed(cell):.2f}" for cell in CELLS],
         }
         for name in self.real:
@@ -307,7 +309,7 @@ class TableOne:
             null = self.null.get(name)
             for cell in CELLS:
                 found = real.interval(cell)
-                apart = NOTHING if null is None else real.less(null, cell)
+                apart = NO_INTERVAL if null is None else real.less(null, cell)
                 value, margin = TABLE_1[cell][self.setting]
                 rows.append(
                     {
@@ -331,14 +333,11 @@ class TableOne:
 
     def claims(self) -> Columns:
         """What the paper says between 2,000 and 5 bins, and whether it holds in each part."""
-        columns: Columns = {"between 2,000 and 5 bins": [], "paper": []}
-        columns |= {name: [] for name in self.real}
-        for words, paper, intervals in self._claims():
-            columns["between 2,000 and 5 bins"].append(words)
-            columns["paper"].append(f"{paper:.2f}")
-            for name, found in intervals.items():
-                columns[name].append(f"{_verdict(found, paper)}: {found}")
-        return columns
+        return columns_of(
+            {"between 2,000 and 5 bins": words, "paper": f"{paper:.2f}"}
+            | {name: f"{_verdict(found, paper)}: {found}" for name, found in intervals.items()}
+            for words, paper, intervals in self._claims()
+        )
 
     def _claims(self) -> list[tuple[str, float, Mapping[str, Interval]]]:
         """Each claim: its words, the paper's number, and the interval in each part."""
@@ -361,14 +360,14 @@ class TableOne:
     def paragraphs(self) -> tuple[str, ...]:
         """What the numbers say, in sentences."""
         return (
-            self._what_was_done(),
-            *(self._count_of(name) for name in self.real),
-            self._verdicts(),
-            self._margins(),
-            self._null_alone(),
+            self._method_sentence(),
+            *(self._agreement_in_part(name) for name in self.real),
+            self._verdicts_sentence(),
+            self._margins_sentence(),
+            self._null_sentence(),
         )
 
-    def _what_was_done(self) -> str:
+    def _method_sentence(self) -> str:
         real = next(iter(self.real.values()))
         return (
             f"{real.n:,} checkpoints: {counted(len(real.left_out), 'training run')} (traces) of "
@@ -379,7 +378,7 @@ class TableOne:
             "calibrated; temperatures are fitted again."
         )
 
-    def _count_of(self, name: str) -> str:
+    def _agreement_in_part(self, name: str) -> str:
         """How many cells of one part agree with the paper."""
         real = self.real[name]
         found = [(real.interval(cell), self.printed(cell)) for cell in CELLS]
@@ -392,7 +391,7 @@ class TableOne:
             f"paper's value in {inside}."
         )
 
-    def _verdicts(self) -> str:
+    def _verdicts_sentence(self) -> str:
         """Which claims hold in every part, in some, and in none."""
         lists: dict[str, list[str]] = {HOLDS: [], FAILS: [], OPEN: [], "": []}
         for words, paper, intervals in self._claims():
@@ -407,7 +406,7 @@ class TableOne:
         said = [f"{start} {'; '.join(lists[key])}." for key, start in named if lists[key]]
         return " ".join(f"Between 2,000 and 5 bins, {each}" for each in said)
 
-    def _margins(self) -> str:
+    def _margins_sentence(self) -> str:
         """What the paper's margin would be here, beside the intervals and the two noises."""
         widths, ratios, images = [], [], []
         for real in self.real.values():
@@ -425,7 +424,7 @@ class TableOne:
             f"{np.nanmax(images):.2f}."
         )
 
-    def _null_alone(self) -> str:
+    def _null_sentence(self) -> str:
         """What exactly calibrated predictors show, and where the measured value differs."""
         cell = WIDEST["conf_ece"]
         nulls = [float(null.value[cell.at]) for null in self.null.values()]
@@ -452,6 +451,6 @@ def _verdict(found: Interval, paper: float) -> str:
     return HOLDS if found.sign() * paper > 0 else FAILS
 
 
-def _side(name: str) -> str:
+def _side_text(name: str) -> str:
     """One side of a cell in the table."""
     return "classification error" if name == "loss" else f"{name} bins"

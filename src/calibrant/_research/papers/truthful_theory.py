@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -116,16 +117,16 @@ def lemma_d_1(n: int = 3) -> Columns:
     k = chances.shape[1]
     pairs: dict[str, tuple[Measure, Measure]] = {
         "LinCE (full) and Brier": (
-            lambda y, p: lin_ce(y, p, bins=EqualWidth(5)),
-            lambda y, p: brier_score(y, p),
+            partial(lin_ce, bins=EqualWidth(5)),
+            brier_score,
         ),
         "LinCE (classwise) and Brier / k": (
-            lambda y, p: classwise_ce(y, p, bins=EqualWidth(5)),
+            partial(classwise_ce, bins=EqualWidth(5)),
             lambda y, p: brier_score(y, p) / k,
         ),
         "ConfCE corrected and confidence loss": (
-            lambda y, p: confidence_ce(y, p, bins=EqualWidth(5)),
-            lambda y, p: confidence_loss(y, p),
+            partial(confidence_ce, bins=EqualWidth(5)),
+            confidence_loss,
         ),
     }
     atoms = [(chances[x, y] / len(chances), x, y) for x in range(len(chances)) for y in range(k)]
