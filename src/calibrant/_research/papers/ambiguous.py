@@ -58,7 +58,7 @@ def reproduce(
     seed: int | None = None,
     quick: bool = False,
     data: str | os.PathLike[str] | None = None,
-    progress: TaskProgress | None = None,
+    progress: TaskProgress,
 ) -> Reproduction:
     """The toy example of the paper's section 4; with `data`, also its comparison on real votes.
 
@@ -75,7 +75,7 @@ def reproduce(
         need = f"Not run: this section needs a folder with {ACCEPTED}; give it as data."
         sections.append(Section("Real votes", (need,)))
     else:
-        found = outcomes(predictors, seed, progress or TaskProgress(False), **counts)
+        found = outcomes(predictors, seed, progress, **counts)
         sections += _vote_sections(found, predictors, counts, unreadable)
     command = f"calibrant reproduce ambiguous --seed {seed}"
     recipe: dict[str, Any] = {

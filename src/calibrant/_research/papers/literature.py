@@ -69,7 +69,7 @@ def reproduce(
     seed: int | None = None,
     quick: bool = False,
     data: str | os.PathLike[str] | None = None,
-    progress: TaskProgress | None = None,
+    progress: TaskProgress,
 ) -> Reproduction:
     """The printed numbers beside what their predictions give.
 
@@ -81,7 +81,7 @@ def reproduce(
         tables = {name: _parse_numbers(read_registry(f"measured_{name}")) for name in _CAPTIONS}
         done = read_registry("measured_with")[0]
     else:
-        tables = _measure(_check_folder(data), seed or 0, quick, progress or TaskProgress(False))
+        tables = _measure(_check_folder(data), seed or 0, quick, progress)
         done = {"seed": str(seed or 0), **versions()}
     recipe = {"command": "calibrant reproduce literature --data FOLDER", **done}
     title = "Printed calibration numbers, measured again"

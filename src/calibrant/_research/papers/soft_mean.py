@@ -46,7 +46,7 @@ def reproduce(
     *,
     seed: int | None = None,
     quick: bool = False,
-    progress: TaskProgress | None = None,
+    progress: TaskProgress,
     **world: Any,
 ) -> Reproduction:
     """Tables 2 to 8 beside the printed ones, corrected values, and the experiment with outcomes.
@@ -63,7 +63,7 @@ def reproduce(
     counts = {"n_ranking": 1000, "n_sizes": 500, "n_outcomes": 200}
     if quick:
         counts = {"n_ranking": 100, "n_sizes": 50, "n_outcomes": 50}
-    results = run(seed=seed, progress=progress or TaskProgress(False), **counts)
+    results = run(seed=seed, progress=progress, **counts)
     cells = [_cells(printed, results) for printed in TABLES]
     tables = [_side_by_side(*each) for each in zip(TABLES, cells, strict=True)]
     every_cell = columns_of(chain.from_iterable(cells))

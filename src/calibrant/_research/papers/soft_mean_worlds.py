@@ -125,16 +125,14 @@ def errors_of(world: World, rng: np.random.Generator, k: float, n: int) -> Error
     return {**found, "ECE on outcomes": np.array(drawn)}
 
 
-def reproduce(
-    world: World, *, seed: int, quick: bool, progress: TaskProgress | None = None
-) -> Reproduction:
+def reproduce(world: World, *, seed: int, quick: bool, progress: TaskProgress) -> Reproduction:
     """Errors, ranks and ranking accuracy in a world, and in the paper's beside it."""
     n_ranking = 20 if quick else 200
     one, paper = (
         {k: errors_of(each, np.random.default_rng(seed), k, 5000) for k in STEEPNESSES}
         for each in (world, World())
     )
-    with (progress or TaskProgress(False)).task("Ranking", len(STEEPNESSES) * n_ranking) as step:
+    with progress.task("Ranking", len(STEEPNESSES) * n_ranking) as step:
         shares = _shares_ranked_right(world, np.random.default_rng([seed, 1]), n_ranking, step)
     orders = {target: _orders_by_k(one, target) for target in TARGETS}
     known = {target: _orders_by_k(paper, target) for target in TARGETS}

@@ -49,7 +49,7 @@ ERRATA = (
 
 
 def reproduce(
-    *, seed: int | None = None, quick: bool = False, progress: TaskProgress | None = None
+    *, seed: int | None = None, quick: bool = False, progress: TaskProgress
 ) -> Reproduction:
     """The tutorial's table from a hundred items, its error, and the errors that it has without each
     of its roundings. Nothing is drawn, so there is no seed, and ``quick`` changes nothing.

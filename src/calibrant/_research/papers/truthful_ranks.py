@@ -157,9 +157,11 @@ class Ranks:
         )
 
     def _traces(self, variance: float) -> Variance:
+        """A variance over traces, with a degree of freedom fewer than there are traces."""
         return Variance(variance, len(self.left_out) - 1)
 
     def _images(self, variance: float) -> Variance:
+        """A variance over test images, with a degree of freedom for each split into halves."""
         return Variance(variance, len(self.halves) // 2)
 
 
@@ -368,6 +370,7 @@ class TableOne:
         )
 
     def _method_sentence(self) -> str:
+        """How many checkpoints there are, and how they were measured."""
         real = next(iter(self.real.values()))
         return (
             f"{real.n:,} checkpoints: {counted(len(real.left_out), 'training run')} (traces) of "
