@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from known_truth.worlds import softmax
 from numpy.typing import NDArray
 
 import calibrant as cal
@@ -42,12 +43,6 @@ def rows(n: int, k: int, seed: int = 0) -> Rows:
     h = rng.normal(0.0, 2.0, (n, k))
     y = (np.cumsum(softmax(h), axis=1)[:, :-1] < rng.random(n)[:, None]).sum(axis=1)
     return y, softmax(1.4 * h)
-
-
-def softmax(h: NDArray[Any]) -> NDArray[Any]:
-    p = np.exp(h - h.max(axis=1, keepdims=True))
-    out: NDArray[Any] = p / p.sum(axis=1, keepdims=True)
-    return out
 
 
 def timed(work: Callable[[], Any], repeats: int) -> tuple[float, float]:

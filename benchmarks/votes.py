@@ -30,6 +30,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from known_truth.worlds import softmax
 from numpy.typing import NDArray
 
 import calibrant as cal
@@ -39,11 +40,6 @@ from calibrant._measures.catalogue import find
 
 Array = NDArray[Any]
 VERY_MANY = 200_000
-
-
-def softmax(x: Array) -> Array:
-    p = np.exp(x - x.max(axis=1, keepdims=True))
-    return p / p.sum(axis=1, keepdims=True)
 
 
 def exact(k: int, n: int, rng: np.random.Generator) -> tuple[Array, Array]:

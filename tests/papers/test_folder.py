@@ -22,8 +22,8 @@ NASTY = "<script>alert('x')</script> & \"quotes\""
 
 
 def drawing():
-    figure, axes = new_figure()
-    axes[0, 0].plot([0, 1], [0, 1])
+    with new_figure() as (figure, axes):
+        axes[0, 0].plot([0, 1], [0, 1])
     return figure
 
 

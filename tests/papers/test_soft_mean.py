@@ -232,7 +232,7 @@ def test_pairs_are_ranked_by_the_smaller_error() -> None:
 def test_another_seed_is_said_and_not_called_equal(monkeypatch) -> None:
     few = {"n_ranking": 2, "n_sizes": 2, "n_outcomes": 2}
     monkeypatch.setattr(soft_mean, "run", lambda **options: run(**{**options, **few}))
-    other = soft_mean.reproduce(seed=7, quick=True)
+    other = reproduce("soft-mean", seed=7, quick=True)
     assert other.recipe["seed"] == 7
     assert "--seed 7 --quick" in other.recipe["command"]
     assert "not equal" in " ".join(other.sections[0].paragraphs)

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 def _theory_once():
     """The same examples and identities stand beside every pool."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(truthful, "_theory", cache(truthful._theory))
+        patch.setattr(truthful, "_theory_section", cache(truthful._theory_section))
         patch.setattr(truthful_orders, "section", cache(truthful_orders.section))
         yield
 
@@ -67,7 +67,7 @@ def test_example_c_1_is_as_printed():
 
 
 def test_identities_hold_to_rounding():
-    tables = {table.name: table for table in truthful._theory(truthful.SEED, True).tables}
+    tables = {table.name: table for table in truthful._theory_section(truthful.SEED, True).tables}
     for columns in (tables["theorem_3_1"].columns, tables["lemma_d_1"].columns):
         assert np.abs(columns["difference"]).max() < 1e-14
 
@@ -109,7 +109,7 @@ def test_a_pool_is_ranked_and_goes_on_a_page(tmp_path):
 def test_the_kept_pools_show_what_the_paper_says():
     done = reproduce("truthful", quick=True)
     for name, n in (("within", 2000), ("cross", 1350)):
-        columns = truthful._pools(None, TaskProgress(show=False))[name]
+        columns = truthful._read_pools(None, TaskProgress(show=False))[name]
         assert len(columns["trace"]) == n
         found = truthful.rank_pool(columns)
         least = {error: truthful.lowest_bin_correlation(found, error) for error in pool.ERRORS}
@@ -124,14 +124,14 @@ def test_wheels_leave_all_pools_out_but_the_smallest():
     """A pattern of setuptools counts from the package's folder, and its stars cross folders."""
     project = need("tomllib").loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["setuptools"]["exclude-package-data"]["*"]
-    kept = [f"_research/papers/pools/{file}" for file in truthful.KEPT.values()]
+    kept = [f"_research/papers/pools/{file}" for file in truthful.SHIPPED.values()]
     held = [path for path in kept if not any(fnmatch(path, pattern) for pattern in patterns)]
     assert held == ["_research/papers/pools/fashion_cross.csv.gz"]
 
 
 def test_a_pool_that_a_wheel_lacks_is_named(monkeypatch):
     kept = {"cross": "fashion_cross.csv.gz", "elsewhere": "not_in_wheels.csv.gz"}
-    monkeypatch.setattr("calibrant._research.papers.truthful.KEPT", kept)
+    monkeypatch.setattr("calibrant._research.papers.truthful.SHIPPED", kept)
     found = reproduce("truthful", quick=True)
     assert "without elsewhere, which is only in the source package" in found.recipe["pool"]
 
@@ -292,7 +292,7 @@ def test_a_cifar_pool_is_trained_and_measured(tmp_path, monkeypatch, capfd):
 
 @cache
 def kept_pool(name="cifar100_within"):
-    path = Path(truthful.__file__).parent / "pools" / truthful.KEPT[name]
+    path = Path(truthful.__file__).parent / "pools" / truthful.SHIPPED[name]
     return truthful_ranks.HalvedPool(pool.read_table(path))
 
 
@@ -304,7 +304,7 @@ def kept_table(name):
 @pytest.mark.parametrize("name", ["cifar100_within", "cifar100_cross"])
 def test_a_kept_pool_has_the_runs_epochs_and_halves_of_its_readme(name):
     readme = (Path(truthful.__file__).parent / "pools" / "README.md").read_text(encoding="utf-8")
-    said = " ".join(readme.split(f"- `{truthful.KEPT[name]}`:")[1].split("\n- ")[0].split())
+    said = " ".join(readme.split(f"- `{truthful.SHIPPED[name]}`:")[1].split("\n- ")[0].split())
     columns = {key: np.asarray(values) for key, values in kept_pool(name).columns.items()}
     real = columns["labels"] == "real"
     runs, epochs = len(set(columns["trace"])), int(columns["epoch"].max())

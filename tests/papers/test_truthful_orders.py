@@ -85,7 +85,7 @@ def test_losses_of_the_pools_are_nearly_linear():
     assert truthful_claims.straight_lines(line)["R^2"] == pytest.approx([1.0] * 10)
     bent = {**line, "brier": np.cos(np.arange(9))}
     assert min(truthful_claims.straight_lines(bent)["R^2"]) < 0.5
-    for name, columns in truthful._pools(None, TaskProgress(show=False)).items():
+    for name, columns in truthful._read_pools(None, TaskProgress(show=False)).items():
         if name.startswith("cifar100"):  # it was measured on halves: a line each
             continue
         found = truthful_claims.straight_lines(columns)

@@ -74,9 +74,11 @@ class CalibrationCalculation(SingleValueCalculation[Calibration]):  # type: igno
         else:
             classes = list(columns.prediction_probas)
             labels = labels.astype(str) if labels.dtype != object else labels
-        measures = [settings.measure]
         found = evaluate(
-            labels.to_numpy(), probas.to_numpy(), measures=measures, bins=settings.bins,
+            labels.to_numpy(),
+            probas.to_numpy(),
+            measures=[settings.measure],
+            bins=settings.bins,
             classes=classes,
-        )  # fmt: skip
+        )
         return float(found[settings.measure])

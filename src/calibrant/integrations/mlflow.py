@@ -5,11 +5,15 @@ MLflow imports this module whenever its evaluation is imported: what measures is
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from calibrant._core.errors import InputError, MissingExtra, nearest
 
@@ -189,8 +193,6 @@ def _probabilities(
 
 def _read_columns(dataset: Any, named: Any) -> Any:
     """The columns of the dataset that `named` names: (n,) for one text, (n, k) for a list."""
-    import numpy as np
-
     features = dataset.features_data
     if hasattr(features, "columns"):
         known = {name: features[name] for name in features}
@@ -221,8 +223,6 @@ def _raw_estimator(model: Any) -> Any:
 
 def _check_probabilities(given: Any) -> Any:
     """Predictions as an array, (n,) or (n, k); class labels in their place are an error."""
-    import numpy as np
-
     array = np.asarray(given)
     if array.dtype == object:  # a column of lists
         try:
@@ -245,8 +245,6 @@ def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, 
 
     One of two columns is measured as a binary prediction: that of `pos_label`, or else the second.
     """
-    import numpy as np
-
     from calibrant._api.report.report import report
     from calibrant._data.logprobs import given_as
     from calibrant.integrations._responses import binary_column, column_of
@@ -274,8 +272,6 @@ def _metrics(report: Report, prefix: str) -> dict[str, float]:
     The names are ``{prefix}ece``, ``{prefix}ece_estimate``, ``{prefix}ece_low``,
     ``{prefix}ece_high``.
     """
-    import math
-
     out: dict[str, float] = {}
     for estimate in report.evaluation.estimates:
         numbers = {"": estimate.value}
@@ -292,8 +288,6 @@ def _log_to_run(
     report: Report, metrics: Mapping[str, float], run_id: str, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Log measures and files to the MLflow run; return MLflow's artifacts by path in the run."""
-    import time
-
     from mlflow.entities import Metric
     from mlflow.models.evaluation.artifacts import JsonEvaluationArtifact, TextEvaluationArtifact
     from mlflow.tracking import MlflowClient

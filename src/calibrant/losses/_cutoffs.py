@@ -86,14 +86,7 @@ def atb_loss(
         raise InputError(
             "root=True is for squared errors, and norm='l1' is not squared: leave out one of them"
         )
-    problem = problem_of(
-        input,
-        target,
-        from_logits=from_logits,
-        notion=notion,
-        sample_weight=sample_weight,
-        reduction=reduction,
-    )
+    problem = problem_of(input, target, from_logits, notion, sample_weight, reduction)
     u, order = problem.u.sort(dim=1, stable=True)
     partial = problem.residual.gather(1, order).cumsum(dim=1)
     ends = partial[:, -1:]

@@ -93,7 +93,6 @@ class Problem:
 def problem_of(
     input: Tensor,
     target: Tensor,
-    *,
     from_logits: bool,
     notion: str | None,
     sample_weight: Tensor | None,

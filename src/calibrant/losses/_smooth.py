@@ -187,14 +187,7 @@ def ls_ece_loss(
     """
     _check_sigma(sigma, smallest_sigma())
     check_eps(eps)
-    problem = problem_of(
-        input,
-        target,
-        from_logits=from_logits,
-        notion=notion,
-        sample_weight=sample_weight,
-        reduction=reduction,
-    )
+    problem = problem_of(input, target, from_logits, notion, sample_weight, reduction)
     spacing = spacing_for(sigma)
     # Every `coarser`-th node is a point of the integral: these are the points of the measure.
     coarser = max(1, int(min(sigma, 1.0) / SUMMED_PER_SIGMA / spacing + 1e-9))
@@ -284,14 +277,7 @@ def smooth_ece_loss(
     >>> loss.backward()
     """
     _check_sigma(sigma, smallest_unit_sigma())
-    problem = problem_of(
-        input,
-        target,
-        from_logits=from_logits,
-        notion=notion,
-        sample_weight=sample_weight,
-        reduction=reduction,
-    )
+    problem = problem_of(input, target, from_logits, notion, sample_weight, reduction)
     cells = unit_cells_for(sigma)
     points = min(cells, 1 << math.ceil(math.log2(max(64.0, NODES_PER_SIGMA / sigma))))
     # [0, 1] and its mirror image are a ring of the length 2, on which the noise is plain.

@@ -95,14 +95,7 @@ def soft_binned_ece_loss(
     if not is_number(temperature) or not 0.0 < float(temperature) < math.inf:
         raise InputError(f"temperature must be a positive number; got {temperature!r}")
     one_of("norm", norm, ("l2", "l1", "squares"))
-    problem = problem_of(
-        input,
-        target,
-        from_logits=from_logits,
-        notion=notion,
-        sample_weight=sample_weight,
-        reduction=reduction,
-    )
+    problem = problem_of(input, target, from_logits, notion, sample_weight, reduction)
     u = problem.u
     middles = (torch.arange(bins, device=u.device, dtype=u.dtype) + 0.5) / bins
     share = (-((u[:, :, None] - middles) ** 2) / temperature).softmax(dim=2)

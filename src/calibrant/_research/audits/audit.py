@@ -209,24 +209,19 @@ def _run_tests(
 
     The result has one verdict for each subject and property that applies to it.
     """
-    rows: list[AuditVerdict] = []
-    tests = (("truthful", truthfulness.truthfulness), ("continuous", continuity.continuity))
-    for what, test in tests:
-        if what in wanted:
-            fit = [s for s in subjects if s.applies(what)]
-            rows += test(fit, n_draws=n_draws, seed=seed)
-    both = [what for what in ("complete", "sound") if what in wanted]
-    if both:
-        fit = [s for s in subjects if any(s.applies(what) for what in both)]
-        rows += limits.limits(fit, both, seed=seed)
-    if "weighted" in wanted:
-        fit = [s for s in subjects if s.applies("weighted")]
-        rows += weighting.weighting(fit, n_draws=n_draws, seed=seed)
-    if "bin_sensitivity" in wanted:
-        rows += bin_sensitivity.bin_sensitivity(subjects, n_draws=n_draws, seed=seed)
-    if "sequential" in wanted:
-        rows += sequences.sequences([s for s in subjects if s.applies("sequential")])
-    return rows
+
+    def tested(*names: str) -> list[Subject]:
+        """The subjects to which one of these properties applies, if it is requested."""
+        return [s for s in subjects if any(n in wanted and s.applies(n) for n in names)]
+
+    return [
+        *truthfulness.truthfulness(tested("truthful"), n_draws=n_draws, seed=seed),
+        *continuity.continuity(tested("continuous"), seed=seed),
+        *limits.limits(tested("complete", "sound"), wanted, seed=seed),
+        *weighting.weighting(tested("weighted"), seed=seed),
+        *bin_sensitivity.bin_sensitivity(tested("bin_sensitivity"), seed=seed),
+        *sequences.sequences(tested("sequential")),
+    ]
 
 
 def _check_properties(properties: Iterable[str] | None) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._data.links import sigmoid, softmax
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import Array, Subject, binned_values
+from calibrant._research.audits.subjects import Subject, values
 from calibrant._research.audits.worlds import Labels, draw_labels
 from calibrant.results._audit import AuditVerdict
 
@@ -45,35 +46,33 @@ def _probabilities(logits: Array) -> Array:
     return sigmoid(logits) if logits.ndim == 1 else softmax(logits)
 
 
-def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
-    """For each subject that has bins, how often two predictors change order with the bins.
+def bin_sensitivity(subjects: Sequence[Subject], *, seed: int) -> list[AuditVerdict]:
+    """For each subject, how often two predictors change order with the bins.
 
-    Subjects are measures under test, all of one shape. The verdicts hold a share of order changes
-    and neither pass nor fail, as no measure claims this property. `n_draws` is not used.
+    Subjects are measures under test that have bins, all of one shape. The verdicts hold a share of
+    order changes and neither pass nor fail, as no measure claims this property.
     """
-    binned = [s for s in subjects if s.binned]
-    if not binned:
+    if not subjects:
         return []
-    shape = binned[0].shape
-    values = np.empty((N_POOLS, len(COUNTS), _N_PREDICTORS, len(binned)))
+    measured = np.empty((N_POOLS, len(COUNTS), _N_PREDICTORS, len(subjects)))
     for number in range(N_POOLS):
-        labels, predictors = draw_pool(shape, number, seed)
+        labels, predictors = draw_pool(subjects[0].shape, number, seed)
         for c, m in enumerate(COUNTS):
             for i, predictions in enumerate(predictors):
-                values[number, c, i] = binned_values(binned, labels, predictions, m)
-    return [_verdict(s, values[..., i], seed) for i, s in enumerate(binned)]
+                measured[number, c, i] = values(subjects, labels, predictions, bins=m)
+    return [_verdict(s, measured[..., i], seed) for i, s in enumerate(subjects)]
 
 
-def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
+def _verdict(subject: Subject, measured: Array, seed: int) -> AuditVerdict:
     """The verdict on one subject: the share of order changes, with the clearest as a witness.
 
-    `values` are the measure's values, of shape (pools, numbers of bins, predictors). An order
+    `measured` are the measure's values, of shape (pools, numbers of bins, predictors). An order
     change is a pair of predictors whose order differs between two numbers of bins.
     """
     flips, total, worst, largest = 0, 0, 0.0, None
     for number in range(N_POOLS):
         for i, j in combinations(range(_N_PREDICTORS), 2):
-            gap = values[number, :, i] - values[number, :, j]
+            gap = measured[number, :, i] - measured[number, :, j]
             for a, b in combinations(range(len(COUNTS)), 2):
                 total += 1
                 if gap[a] * gap[b] < 0:
@@ -87,7 +86,7 @@ def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
         return subject.verdict("bin_sensitivity", None, words, {"flips": share})
     number, i, j, a, b = largest
     pair = {
-        f"{which} at {COUNTS[c]}": float(values[number, c, p])
+        f"{which} at {COUNTS[c]}": float(measured[number, c, p])
         for c in (a, b)
         for which, p in (("first", i), ("second", j))
     }
@@ -103,7 +102,7 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     """
     labels, predictors = draw_pool(subject.shape, witness["pool"], witness["seed"])
     return {
-        f"{which} at {m}": float(binned_values([subject], labels, predictors[witness[which]], m)[0])
+        f"{which} at {m}": float(values([subject], labels, predictors[witness[which]], bins=m)[0])
         for m in witness["bins"]
         for which in ("first", "second")
     }

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import NO_VALUES, Array, CachedValues, Subject, values
+from calibrant._research.audits.subjects import NO_VALUES, CachedValues, Subject, values
 from calibrant._research.audits.worlds import Labels
 from calibrant.results._audit import AuditVerdict
 
@@ -67,10 +69,10 @@ class Step:
         return difference if np.isfinite(difference) else 0.0
 
 
-def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
+def continuity(subjects: Sequence[Subject], *, seed: int) -> list[AuditVerdict]:
     """A verdict for each subject on whether its value jumps as predictions move continuously.
 
-    Subjects are measures under test, all of one shape; `n_draws` is not used.
+    Subjects are measures under test, all of one shape.
     """
     jumps: dict[str, Step] = {}
     largest: dict[str, float] = {s.name: 0.0 for s in subjects}
@@ -120,15 +122,10 @@ def _largest_step(
         """The subject's value at position t of the path."""
         return shared(subject, path.labels, path.predictions(t), path.weights)
 
+    points = zip(times.tolist(), path_values.tolist(), strict=True)
     steps = [
-        Step(
-            path,
-            float(times[i]),
-            float(times[i + 1]),
-            float(path_values[i]),
-            float(path_values[i + 1]),
-        )
-        for i in range(len(times) - 1)
+        Step(path, start, end, start_value, end_value)
+        for (start, start_value), (end, end_value) in pairwise(points)
     ]
     sizes = np.array([step.size for step in steps])
     around = np.median(np.stack([np.roll(sizes, shift) for shift in (-2, -1, 1, 2)]), axis=0)
@@ -238,7 +235,7 @@ def _binary_paths(rng: np.random.Generator) -> tuple[Path, ...]:
         ),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
         Path(
-            ("from one random predictor to another, with weights"),
+            "from one random predictor to another, with weights",
             labels,
             (a + b) / 2,
             (b - a) / 2,
@@ -263,7 +260,7 @@ def _multiclass_paths(rng: np.random.Generator) -> tuple[Path, ...]:
         _unweighted_path("two equal rows with one label separate", [0, 0], tied, parting),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
         Path(
-            ("from one random predictor to another, with weights"),
+            "from one random predictor to another, with weights",
             labels,
             (a + b) / 2,
             (b - a) / 2,

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._research.audits.populations import Population, populations
-from calibrant._research.audits.subjects import Array, Subject, limit_values
+from calibrant._research.audits.subjects import Subject, limit_values
 from calibrant._research.audits.worlds import draw_labels
 from calibrant.results._audit import AuditVerdict
 
@@ -78,11 +79,8 @@ def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> Audit
         words = f"{len(worst.sizes)} sample sizes do not decide whether it tends to 0 on '{name}'"
     elif worst.limit == 0.0:
         holds = True
-        rate = (
-            (f"falls at least as fast as n^{worst.slope:.2f}")
-            if np.isfinite(worst.slope)
-            else "is 0"
-        )
+        falls = f"falls at least as fast as n^{worst.slope:.2f}"
+        rate = falls if np.isfinite(worst.slope) else "is 0"
         words = f"it {rate} on {len(calibrated)} calibrated populations"
     else:
         holds, words = False, f"it stays at {last:.4g} on '{name}'"
@@ -108,10 +106,8 @@ def _soundness(
     if np.isnan(limit) or np.isnan(worst.limit):
         holds, words = None, f"{len(lowest.sizes)} sample sizes do not decide its limit on '{name}'"
     elif limit > worst.limit:
-        holds, words = (
-            True,
-            (f"it stays at {last:.4g} or more on {len(others)} miscalibrated populations"),
-        )
+        holds = True
+        words = f"it stays at {last:.4g} or more on {len(others)} miscalibrated populations"
     elif complete:
         holds, words = False, f"it tends to 0 on '{name}', as on calibrated predictions"
     else:
@@ -275,9 +271,8 @@ def _curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
         twins = np.full(len(fit), np.nan)
         if population.broken:
             rng = np.random.default_rng([seed, number, len(means) - 1])
-            twins = _errors_of_draws(fit, population, len(means) - 1, rng, _TWINS, twin=True).mean(
-                0
-            )
+            drawn_twins = _errors_of_draws(fit, population, len(means) - 1, rng, _TWINS, twin=True)
+            twins = drawn_twins.mean(axis=0)
         found = [
             Curve(population, means[:, i], errors[:, i], float(twins[i])) for i in range(len(fit))
         ]

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._data.links import both_classes
-from calibrant._research.audits.subjects import Array
 
 Misreport = tuple[str, Array]
 _FEW_ROWS = 4
@@ -48,7 +48,7 @@ def tempered(truth: Array, temperature: float) -> Array:
     A temperature below 1 sharpens them, one above 1 blunts them.
     """
     powered = both_classes(truth) ** (1 / temperature)
-    out: Array = powered / powered.sum(axis=1, keepdims=True)
+    out = powered / powered.sum(axis=1, keepdims=True)
     return out[:, 1] if truth.ndim == 1 else out
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._measures.catalogue import Shape
 from calibrant._research.audits.misreports import tempered
-from calibrant._research.audits.subjects import Array
 from calibrant._research.audits.worlds import Labels
 
 # Predictions and true probabilities of n rows, and their weights where they have any.
@@ -154,7 +154,7 @@ _BINARY = (
     Population("too high by a quarter", _with_truth(_uniform_predictions, lambda u: 0.8 * u), ALL),
     Population("reversed", _with_truth(_uniform_predictions, lambda u: 1 - u), ALL),
     Population(
-        ("alternately too high and too low"), _with_truth(_inner_predictions, _wavy_truth), ALL
+        "alternately too high and too low", _with_truth(_inner_predictions, _wavy_truth), ALL
     ),
     Population(
         "miscalibrated where predictions are below 0.01",

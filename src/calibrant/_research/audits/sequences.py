@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._research.audits.subjects import NO_VALUES, Array, Subject
+from calibrant._core.typing import Array
+from calibrant._research.audits.subjects import NO_VALUES, Subject
 from calibrant._research.audits.worlds import World, errors_of
 from calibrant.results._audit import AuditVerdict
 
@@ -29,10 +30,10 @@ Strategy = dict[str, float]
 
 
 def sequences(subjects: Sequence[Subject]) -> list[AuditVerdict]:
-    """A verdict for each subject of (n,) predictions: whether no strategy that sees the outcomes of
-    earlier rows was found that has a lower expected error than the truth.
+    """A verdict for each subject, all of (n,) predictions: whether no strategy that sees the
+    outcomes of earlier rows was found that has a lower expected error than the truth.
     """
-    return [_verdict(subject) for subject in subjects if subject.shape == "binary"]
+    return [_verdict(subject) for subject in subjects]
 
 
 def _verdict(subject: Subject) -> AuditVerdict:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import inspect
 import numbers
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.smooth import ls_ece
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import CalibrantError, InputError
+from calibrant._core.typing import Array
 from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import Claim, Measure, Shape
 from calibrant._summaries.samples import Summary
 from calibrant.results._audit import AuditVerdict
 
-Array = NDArray[np.float64]
 Function = Callable[..., Any]
 Weights = Array | None
 
@@ -81,8 +81,10 @@ class Subject:
         """Whether a property, such as "sound", is defined for the measure."""
         if property_name == "weighted" and not self.takes_weights:
             return False
-        if property_name == "sequential":  # nothing is claimed
+        if property_name == "sequential":  # nothing is claimed of this one, nor of the next
             return self.shape == "binary"
+        if property_name == "bin_sensitivity":
+            return self.binned
         return self.measure is None or getattr(self.measure.claims, property_name) is not None
 
     @cached_property
@@ -123,15 +125,27 @@ class Subject:
         return "full" if whole else self.measure.notion
 
 
-def values(subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weights = None) -> Array:
+def values(
+    subjects: Sequence[Subject],
+    y: Any,
+    predictions: Any,
+    weights: Weights = None,
+    *,
+    bins: Bins | None = None,
+) -> Array:
     """The value of each subject on one sample, (subjects,); NaN where a measure rejects it.
 
-    Bins are those requested, or else 15.
+    Without `bins` they are those requested for the subjects, or else 15.
     """
-    bins = subjects[0].bins if subjects else None
-    return _values_with_bins(
-        subjects, y, predictions, _DEFAULT_BINS if bins is None else bins, weights
-    )
+    if bins is None:
+        requested = subjects[0].bins if subjects else None
+        bins = _DEFAULT_BINS if requested is None else requested
+    by_name = _catalogue_values(subjects, y, predictions, bins, weights)
+    found = [
+        call_function(s, y, predictions, weights) if s.measure is None else by_name[s.name]
+        for s in subjects
+    ]
+    return np.array(found, dtype=np.float64)
 
 
 class CachedValues:
@@ -180,7 +194,7 @@ def limit_values(
     shrinking = [s.measure is not None and s.measure.statistic == "logit_grid" for s in subjects]
     out = np.empty(len(subjects))
     rest = [s for s, alone in zip(subjects, shrinking, strict=True) if not alone]
-    out[np.logical_not(shrinking)] = _values_with_bins(rest, y, predictions, m, weights)
+    out[np.logical_not(shrinking)] = values(rest, y, predictions, weights, bins=m)
     for i, subject in enumerate(subjects):
         if shrinking[i]:
             out[i] = ls_ece(y, predictions, sigma="schedule", sample_weight=weights)
@@ -189,28 +203,6 @@ def limit_values(
         # truthful.
         elif subject.measure is not None and subject.measure.power == 2 and subject.binned:
             out[i] *= m
-    return out
-
-
-def binned_values(subjects: Sequence[Subject], y: Any, predictions: Any, m: int) -> Array:
-    """The value of each subject on one sample with m bins, (subjects,)."""
-    return _values_with_bins(subjects, y, predictions, m)
-
-
-def _values_with_bins(
-    subjects: Sequence[Subject], y: Any, predictions: Any, bins: Bins, weights: Weights = None
-) -> Array:
-    """The value of each subject with these bins, (subjects,).
-
-    It is NaN where a measure of the catalogue rejects the sample.
-    """
-    out = np.full(len(subjects), np.nan)
-    by_name = _catalogue_values(subjects, y, predictions, bins, weights)
-    for i, subject in enumerate(subjects):
-        if subject.measure is not None:
-            out[i] = by_name[subject.name]
-        else:
-            out[i] = call_function(subject, y, predictions, weights)
     return out
 
 
@@ -223,22 +215,18 @@ def _catalogue_values(
     this for tens of thousands of small samples, and so skips the rest of an evaluation.
     """
     known = [s.measure for s in subjects if s.measure is not None]
+    found = {measure.name: np.nan for measure in known}
     if not known:
-        return {}
+        return found
     try:
         samples = to_samples(y, predictions, sample_weight=weights)
     except CalibrantError:
-        return {measure.name: np.nan for measure in known}
+        return found
     summary = Summary(samples, *both_rules(bins), together=len(known) > _MANY)
-    return {measure.name: _value_or_nan(measure, summary) for measure in known}
-
-
-def _value_or_nan(measure: Measure, summary: Summary) -> float:
-    """A measure's value from the summary of a sample; NaN if it is not defined there."""
-    try:
-        return measure.compute(summary)
-    except CalibrantError:
-        return np.nan
+    for measure in known:
+        with suppress(CalibrantError):  # the measure is not defined for this sample
+            found[measure.name] = measure.compute(summary)
+    return found
 
 
 def call_function(subject: Subject, y: Any, predictions: Any, weights: Weights = None) -> float:

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._data.links import both_classes, softmax
 from calibrant._research.audits.misreports import misreports
-from calibrant._research.audits.subjects import NO_VALUES, Array, CachedValues, Subject
+from calibrant._research.audits.subjects import NO_VALUES, CachedValues, Subject
 from calibrant._research.audits.worlds import World, errors_of, worlds
 from calibrant.results._audit import AuditVerdict
 
@@ -150,8 +151,7 @@ def _duel_by_search(subject: Subject, shared: CachedValues, world: World, seed: 
     def errors(predictions: Array) -> Array:
         """The subject's error for these predictions under each outcome, (outcomes,)."""
         found = [shared(subject, y, predictions, world.weights) for y in outcomes]
-        out: Array = subject.error(np.array(found))
-        return out
+        return subject.error(np.array(found))
 
     def expected(predictions: Array) -> float:
         """The expected error of these predictions; infinite if it is not a finite number."""
@@ -284,7 +284,7 @@ def _random_step(predictions: Array, size: float, rng: np.random.Generator) -> A
     which = np.ones(len(rows)) if rng.random() < 0.5 else np.eye(len(rows))[rng.integers(len(rows))]
     moved = np.log(np.maximum(rows, _LOWEST))
     moved = moved + size * which[:, None] * rng.normal(size=rows.shape)
-    out: Array = np.maximum(softmax(moved), _LOWEST)
+    out = np.maximum(softmax(moved), _LOWEST)
     out /= out.sum(axis=1, keepdims=True)
     return out[:, 1] if predictions.ndim == 1 else out
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.typing import Array
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import NO_VALUES, Array, Subject, values
+from calibrant._research.audits.subjects import NO_VALUES, Subject, values
 from calibrant._research.audits.worlds import Labels, draw_labels
 from calibrant.results._audit import AuditVerdict
 
@@ -27,10 +28,10 @@ _ROUNDING = 1e-9
 Sample = tuple[Labels, Array, Array | None]
 
 
-def weighting(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
+def weighting(subjects: Sequence[Subject], *, seed: int) -> list[AuditVerdict]:
     """A verdict for each subject on whether it treats weights as shares of the total.
 
-    Subjects are measures under test, all of one shape; `n_draws` is not used.
+    Subjects are measures under test, all of one shape.
     """
     refuted: dict[str, AuditVerdict] = {}
     tried = {s.name: 0 for s in subjects}
@@ -55,12 +56,10 @@ def _verdict_unrefuted(subject: Subject, tried: int) -> AuditVerdict:
 
     `tried` is the number of pairs with a finite value; the verdict is undecided if it is 0.
     """
-    words = (
-        (f"equal values in {tried} pairs of samples with equal weight shares")
-        if tried
-        else NO_VALUES
-    )
-    return subject.verdict("weighted", True if tried else None, words, {"tried": tried})
+    if not tried:
+        return subject.verdict("weighted", None, NO_VALUES, {"tried": 0})
+    words = f"equal values in {tried} pairs of samples with equal weight shares"
+    return subject.verdict("weighted", True, words, {"tried": tried})
 
 
 def _sample_pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, Sample]]:

@@ -10,9 +10,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
 from calibrant._data.links import both_classes
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import Array, Subject, values
+from calibrant._research.audits.subjects import Subject, values
 
 Labels = NDArray[np.int64]
 
@@ -91,8 +92,7 @@ def errors_of(
 
 def example_1_1(n: int) -> Array:
     """The truth of example 1.1 of Lu, Wu, Hartline and Hu, (n,): row i of n has P(y = 1) = i/n."""
-    out: Array = np.arange(1, n + 1) / n
-    return out
+    return np.arange(1, n + 1) / n
 
 
 def example_c_1(n: int, k: int) -> Array:

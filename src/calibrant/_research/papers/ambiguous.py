@@ -58,7 +58,7 @@ def reproduce(
     seed: int | None = None,
     quick: bool = False,
     data: str | os.PathLike[str] | None = None,
-    progress: TaskProgress | None = None,
+    progress: TaskProgress,
 ) -> Reproduction:
     """The toy example of the paper's section 4; with `data`, also its comparison on real votes.
 
@@ -75,7 +75,7 @@ def reproduce(
         need = f"Not run: this section needs a folder with {ACCEPTED}; give it as data."
         sections.append(Section("Real votes", (need,)))
     else:
-        found = outcomes(predictors, seed, progress or TaskProgress(False), **counts)
+        found = outcomes(predictors, seed, progress, **counts)
         sections += _vote_sections(found, predictors, counts, unreadable)
     command = f"calibrant reproduce ambiguous --seed {seed}"
     recipe: dict[str, Any] = {
@@ -280,17 +280,13 @@ def _claims_columns(sets: dict[str, list[Outcome]]) -> Columns:
         ],
     }
     for rows, group in sets.items():
-        temperatures = [
-            (each.judged[TS].temperature or 0.0) / (each.judged[SOFT_TS].temperature or 1.0)
-            for each in group
-        ]
         gaps = [100 * (each.judged[ONE].ece - each.judged[SOFT_TS].ece) for each in group]
         cut = {
             m: _median_and_range([100 * each.reduction(m) for each in group], "{:.0f}") + " %"
             for m in (DIRICHLET, Method("matrix", "shares"), SMOOTHED)
         }
         columns[rows] = [
-            _median_and_range(temperatures, "{:.2f}"),
+            _median_and_range(temperature_ratios(group)[str(TS)], "{:.2f}"),
             cut[DIRICHLET],
             cut[Method("matrix", "shares")],
             _median_and_range(gaps, "{:+.2f}"),

@@ -9,20 +9,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import scaling
 from calibrant._api.compare import compare
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.losses import brier_score, log_loss
 from calibrant._core.progress import TaskProgress
+from calibrant._core.typing import Array, Counts, Index, Mask
 from calibrant._research.papers.ambiguous_votes import VotedPredictor
 from calibrant._research.papers.folder import Columns
-
-Array: TypeAlias = NDArray[np.float64]
 
 MAJORITY, ONE_VOTE, SHARES = "majority", "one vote", "shares"
 TARGETS = (MAJORITY, ONE_VOTE, SHARES)
@@ -167,7 +165,7 @@ def _outcome_of(
     )
 
 
-def half_of_each_class(majority: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.bool_]:
+def half_of_each_class(majority: Index, rng: np.random.Generator) -> Mask:
     """A random half of the rows of each class, as a mask, (n,).
 
     `majority` has the class with the most votes in each row.
@@ -179,16 +177,15 @@ def half_of_each_class(majority: NDArray[np.intp], rng: np.random.Generator) -> 
     return chosen
 
 
-def draw_votes(shares: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+def draw_votes(shares: Array, rng: np.random.Generator) -> Index:
     """Draw one vote (a class) for each row, (n,), with the row's shares as probabilities."""
     levels = np.cumsum(shares, axis=1)
     levels[:, -1] = 1.0
-    out: NDArray[np.intp] = (rng.random((len(shares), 1)) >= levels).sum(axis=1)
-    return out
+    return (rng.random((len(shares), 1)) >= levels).sum(axis=1)
 
 
 def fit_and_map(
-    predictor: VotedPredictor, fitted: NDArray[np.bool_], rng: np.random.Generator
+    predictor: VotedPredictor, fitted: Mask, rng: np.random.Generator
 ) -> tuple[dict[Method, Array], dict[Any, float]]:
     """Fit each method to the rows in the mask `fitted`, and apply it to the other rows.
 
@@ -346,7 +343,7 @@ def toy_errors(seed: int, n: int = 3000) -> Columns:
     }
 
 
-def _draw_points(rng: np.random.Generator, n: int) -> tuple[NDArray[np.int64], Array]:
+def _draw_points(rng: np.random.Generator, n: int) -> tuple[Counts, Array]:
     """Draw n points of random clusters: the cluster of each, (n,), and its coordinates, (n, 2)."""
     clusters = rng.integers(0, 3, n)
     return clusters, MEANS[clusters] + SPREADS[clusters] * rng.normal(size=(n, 2))
@@ -358,8 +355,7 @@ def _cluster_logits(points: Array) -> Array:
     Their softmax is the probability of each cluster, which is the voted label of a point.
     """
     gaps = (points[:, None, :] - MEANS) / SPREADS
-    out: Array = -0.5 * (gaps**2).sum(axis=2) - np.log(SPREADS).sum(axis=1)
-    return out
+    return -0.5 * (gaps**2).sum(axis=2) - np.log(SPREADS).sum(axis=1)
 
 
 def _softmax(logits: Array) -> Array:

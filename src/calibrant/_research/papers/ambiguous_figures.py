@@ -16,7 +16,7 @@ from calibrant._research.papers.ambiguous_experiments import (
     Outcome,
 )
 from calibrant._research.papers.ambiguous_printed import BENCHMARKS, PRINTED
-from calibrant._research.papers.figures import COLOURS, new_figure, style
+from calibrant._research.papers.figures import COLOURS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,8 +40,7 @@ def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
 
     `sets` maps the name of a set of rows to the outcomes of its predictors.
     """
-    figure, axes = new_figure(1, len(sets), size=(4.2 + 2.6 * len(sets), 3.9), sharey=True)
-    with style():
+    with new_figure(1, len(sets), size=(4.2 + 2.6 * len(sets), 3.9), sharey=True) as (figure, axes):
         for axis, (rows, found) in zip(axes[0], sets.items(), strict=True):
             for i, method in enumerate(SHOWN):
                 values = [100 * each.judged[method].ece for each in found]
@@ -54,11 +53,9 @@ def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
             axis.set_title(rows)
             axis.set_xlim(left=0)
         axes[0][0].invert_yaxis()
-        of_majority = ("fitted to the majority", "o", COLOURS[1], COLOURS[1])
-        of_others = ("not fitted, or fitted to votes", "o", COLOURS[0], COLOURS[0])
         for label, marker, colour, inside in (
-            of_majority,
-            of_others,
+            ("fitted to the majority", "o", COLOURS[1], COLOURS[1]),
+            ("not fitted, or fitted to votes", "o", COLOURS[0], COLOURS[0]),
             ("printed in the paper", "D", "black", "none"),
         ):
             axes[0][0].plot([], [], marker, color=colour, mfc=inside, ms=5, label=label)
@@ -73,13 +70,12 @@ def draw_label_smoothing(found: Sequence[Outcome]) -> Figure:
     There is a point for each predictor and method. The horizontal axis is the predictor's error
     rate over the rate at which votes differ from the majority.
     """
-    figure, axes = new_figure(size=(5.6, 3.6))
-    axis = axes[0, 0]
-    with style():
+    with new_figure(size=(5.6, 3.6)) as (figure, axes):
+        axis = axes[0, 0]
+        columns = temperature_ratios(found)
         for i, (label, method) in enumerate(
             (("majority", TS), ("label smoothing", SMOOTHED), ("rate known", RATE_KNOWN))
         ):
-            columns = temperature_ratios(found)
             axis.plot(
                 columns["errors / departing votes"],
                 columns[str(method)],

@@ -12,15 +12,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._research.papers.predictions import common_beginning, npz_files
-
-Array: TypeAlias = NDArray[Any]
+from calibrant._core.typing import Array, Counts
+from calibrant._research.papers.predictions import names_of_sets, npz_files
 
 _PARTS = ("", "dev_", "val_", "test_")
 _PREDICTIONS = (("logits", True), ("probs", False), ("proba", False))
@@ -40,23 +39,22 @@ class VotedPredictor:
 
     name: str
     rows: str  # the set of rows it belongs to
-    logits: NDArray[np.float64]
-    votes: NDArray[np.int64]
+    logits: Array
+    votes: Counts
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Array:
         """The share of the votes that each class has in each row, (n, k)."""
-        out: NDArray[np.float64] = self.votes / self.votes.sum(axis=1, keepdims=True)
-        return out
+        return self.votes / self.votes.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
 class _FilePart:
     """The arrays that a file holds under one prefix ("dev_", ...); None for a missing one."""
 
-    logits: Array | None
-    labels: Array | None
-    votes: Array | None
+    logits: NDArray[Any] | None
+    labels: NDArray[Any] | None
+    votes: NDArray[Any] | None
 
 
 def read_votes(
@@ -85,21 +83,11 @@ def read_votes(
         raise InputError(
             f"data={str(data)!r} has no predictor with votes{broken}. It must hold {ACCEPTED}"
         )
-    return _name_sets(found), unreadable
-
-
-def _name_sets(found: list[VotedPredictor]) -> tuple[VotedPredictor, ...]:
-    """Name the set of rows of each predictor that has no name of a set yet (`rows` is "").
-
-    Predictors with equal votes form a set; its name is the common beginning of their names.
-    """
-    names: dict[bytes, list[str]] = {}
-    for each in found:
-        names.setdefault(each.votes.tobytes(), []).append(each.name)
-    return tuple(
-        each if each.rows else replace(each, rows=common_beginning(names[each.votes.tobytes()]))
-        for each in found
-    )
+    # Predictors with equal votes form a set, unless their votes come from a file of another name.
+    keys = [each.votes.tobytes() for each in found]
+    sets = names_of_sets(zip(keys, [each.name for each in found], strict=True))
+    named = [replace(p, rows=p.rows or sets[key]) for key, p in zip(keys, found, strict=True)]
+    return tuple(named), unreadable
 
 
 def _read_parts(path: Path) -> list[_FilePart] | None:
@@ -118,7 +106,7 @@ def _read_parts(path: Path) -> list[_FilePart] | None:
         return None
 
 
-def _read_part(path: Path, file: Mapping[str, Array], prefix: str) -> _FilePart | None:
+def _read_part(path: Path, file: Mapping[str, NDArray[Any]], prefix: str) -> _FilePart | None:
     """Read the logits, labels and votes of a file under one prefix of array names ("dev_", ...).
 
     None if there are neither votes nor predictions with labels, or if the predictions are no matrix
@@ -151,7 +139,7 @@ def _read_part(path: Path, file: Mapping[str, Array], prefix: str) -> _FilePart 
 
 def _shared_votes(
     parts: list[_FilePart], files: Mapping[str, list[_FilePart]]
-) -> tuple[Array, Array, str] | None:
+) -> tuple[NDArray[Any], NDArray[Any], str] | None:
     """A predictor's logits, votes from another file with the same labels, and that file's name.
 
     `parts` are the predictor's, and `files` has those of all files by name. None if no other file
@@ -169,7 +157,9 @@ def _shared_votes(
     return None
 
 
-def _join_pairs(name: str, set_name: str, pairs: list[tuple[Array, Array]]) -> VotedPredictor:
+def _join_pairs(
+    name: str, set_name: str, pairs: list[tuple[NDArray[Any], NDArray[Any]]]
+) -> VotedPredictor:
     """Check the (logits, votes) pairs of a predictor, and join their rows into one predictor.
 
     `set_name` is the name of its set of rows, or "". Rows without a vote are dropped. It is an

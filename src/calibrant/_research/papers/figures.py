@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.optional import need
@@ -14,28 +16,28 @@ if TYPE_CHECKING:
 
 PURPOSE = "drawing a paper's figures"
 
-__all__ = ["COLOURS", "MARKERS", "new_figure", "plot_with_band", "render_files", "style"]
+__all__ = ["COLOURS", "MARKERS", "new_figure", "plot_with_band", "render_files"]
 
 
+@contextmanager
 def new_figure(
     rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (6.4, 3.6), **sharing: Any
-) -> tuple[Figure, Any]:
-    """A new figure in the style of all papers, with an array of axes of shape (rows, columns).
+) -> Iterator[tuple[Figure, Any]]:
+    """A context in which a new figure is drawn in the style of all papers.
 
-    It is made without pyplot, so there is nothing to close and no backend to choose. `size` is
-    (width, height) in inches.
+    It gives the figure, and an array of its axes, (rows, columns). The figure is made without
+    pyplot, so there is nothing to close and no backend to choose. `size` is (width, height) in
+    inches.
     """
-    matplotlib = need("matplotlib", PURPOSE)
-    from matplotlib.figure import Figure
+    with _style():
+        from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False, **sharing)
-    return figure, axes
+        yield figure, figure.subplots(rows, columns, squeeze=False, **sharing)
 
 
-def style() -> Any:
-    """A context manager that applies the style of all papers to matplotlib."""
+def _style() -> Any:
+    """A context in which matplotlib has the style of all papers."""
     return need("matplotlib", PURPOSE).rc_context(STYLE)
 
 
@@ -58,7 +60,7 @@ def render_files(figure: Figure, kinds: tuple[str, ...] = ("svg", "png")) -> dic
     """
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    with style():
+    with _style():
         # The layout is computed once, at the resolution of the SVG file, and then removed: with it
         # the figure would be drawn once more, unseen, for each of the files.
         canvas = FigureCanvasSVG(figure)

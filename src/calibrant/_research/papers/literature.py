@@ -69,7 +69,7 @@ def reproduce(
     seed: int | None = None,
     quick: bool = False,
     data: str | os.PathLike[str] | None = None,
-    progress: TaskProgress | None = None,
+    progress: TaskProgress,
 ) -> Reproduction:
     """The printed numbers beside what their predictions give.
 
@@ -78,17 +78,17 @@ def reproduce(
     ``quick`` leaves out intervals, noise floors and orders.
     """
     if data is None:
-        tables = {name: _typed(read_registry(f"measured_{name}")) for name in _CAPTIONS}
+        tables = {name: _parse_numbers(read_registry(f"measured_{name}")) for name in _CAPTIONS}
         done = read_registry("measured_with")[0]
     else:
-        tables = _measure(_folder(data), seed or 0, quick, progress or TaskProgress(False))
+        tables = _measure(_check_folder(data), seed or 0, quick, progress)
         done = {"seed": str(seed or 0), **versions()}
     recipe = {"command": "calibrant reproduce literature --data FOLDER", **done}
     title = "Printed calibration numbers, measured again"
     return Reproduction("literature", title, PAPER, _sections(tables), (), recipe)
 
 
-def _folder(data: str | os.PathLike[str]) -> Path:
+def _check_folder(data: str | os.PathLike[str]) -> Path:
     """The folder of checkouts; an InputError if it is none."""
     folder = Path(data).expanduser()
     if not folder.is_dir():
@@ -112,7 +112,7 @@ def _measure(folder: Path, seed: int, quick: bool, progress: TaskProgress) -> di
         warnings.simplefilter("ignore", CalibrantWarning)
         for name, wanted in sets.items():
             rows = _rows_or_reason(folder, wanted)
-            printed += [_judge(wanted, line, rows) for line in lines[name]]
+            printed += [_check_number(wanted, line, rows) for line in lines[name]]
             error = next((line for line in lines[name] if line["measure"] == "ece"), None)
             if isinstance(rows, Rows) and rows.are_probabilities:
                 described.append(_describe(wanted, error, rows, seed, quick))
@@ -121,11 +121,13 @@ def _measure(folder: Path, seed: int, quick: bool, progress: TaskProgress) -> di
                     pool[name] = Candidate(error["printed"], error["convention"], rows)
             step()
         orders = (
-            [] if quick else [row for pool in pools for row in _orders(pool, pools[pool], seed)]
+            []
+            if quick
+            else [row for pool in pools for row in _implied_orders(pool, pools[pool], seed)]
         )
     return {
-        "sources": _by_source(printed, orders),
-        "causes": _by_cause(printed),
+        "sources": _count_by_source(printed, orders),
+        "causes": _count_by_cause(printed),
         "printed": printed,
         "sets": described,
         "orders": orders,
@@ -140,7 +142,7 @@ def _rows_or_reason(folder: Path, wanted: PredictionSet) -> Rows | str:
         return str(reason)
 
 
-def _judge(wanted: PredictionSet, line: Mapping[str, str], rows: Rows | str) -> Row:
+def _check_number(wanted: PredictionSet, line: Mapping[str, str], rows: Rows | str) -> Row:
     """One printed number: what its predictions give, and whether that is what is printed."""
     row: Row = {
         "set": wanted.name,
@@ -196,7 +198,7 @@ def _describe(
     return row
 
 
-def _orders(pool: tuple[str, str], sets: Mapping[str, Candidate], seed: int) -> list[Row]:
+def _implied_orders(pool: tuple[str, str], sets: Mapping[str, Candidate], seed: int) -> list[Row]:
     """Every order that printed ECEs of the same rows imply, and whether the rows bear it out."""
     sets = _same_rows(sets)
     if len(sets) < 2:
@@ -226,7 +228,9 @@ def _orders(pool: tuple[str, str], sets: Mapping[str, Candidate], seed: int) -> 
 
 def _same_rows(sets: Mapping[str, Candidate]) -> dict[str, Candidate]:
     """The sets on the same rows as the first, sorted by their clusters if they have some."""
-    ordered = {name: found._replace(rows=_sorted(found.rows)) for name, found in sets.items()}
+    ordered = {
+        name: found._replace(rows=_sort_by_cluster(found.rows)) for name, found in sets.items()
+    }
     first = next(iter(ordered.values())).rows
     return {
         name: found
@@ -236,7 +240,7 @@ def _same_rows(sets: Mapping[str, Candidate]) -> dict[str, Candidate]:
     }
 
 
-def _sorted(rows: Rows) -> Rows:
+def _sort_by_cluster(rows: Rows) -> Rows:
     """The rows in the order of their clusters, unchanged within a cluster."""
     if rows.clusters is None:
         return rows
@@ -244,7 +248,7 @@ def _sorted(rows: Rows) -> Rows:
     return Rows(rows.predictions[order], rows.outcomes[order], rows.clusters[order])
 
 
-def _by_source(printed: Iterable[Row], orders: Iterable[Row]) -> list[Row]:
+def _count_by_source(printed: Iterable[Row], orders: Iterable[Row]) -> list[Row]:
     """Numbers by verdict and orders by outcome, a line for each source and one for all."""
     verdicts = {line["source"]: Counter[str]() for line in read_registry("sources")}
     borne = {source: Counter[str]() for source in verdicts}
@@ -267,7 +271,7 @@ def _by_source(printed: Iterable[Row], orders: Iterable[Row]) -> list[Row]:
     return [*rows, {"source": "all", **total}]
 
 
-def _by_cause(printed: Iterable[Row]) -> list[Row]:
+def _count_by_cause(printed: Iterable[Row]) -> list[Row]:
     """Why numbers do not come out, the most frequent cause first."""
     wrong = [row for row in printed if row["verdict"] in (WRONG, UNEXPLAINED)]
     causes = Counter(row["why"] or UNEXPLAINED for row in wrong)
@@ -284,7 +288,7 @@ def _by_cause(printed: Iterable[Row]) -> list[Row]:
     ]
 
 
-def _typed(lines: Iterable[Mapping[str, str]]) -> list[Row]:
+def _parse_numbers(lines: Iterable[Mapping[str, str]]) -> list[Row]:
     """Lines of a CSV table, with numbers as numbers and empty cells of them as None."""
     numeric = {"measured", "ECE", "noise, 95 %", "low", "high", "LS-ECE", "smooth ECE"}
 
@@ -319,6 +323,9 @@ def _sections(tables: Mapping[str, list[Row]]) -> tuple[Section, ...]:
     others = [row for row in printed if row["verdict"] == OTHER]
     short = ("set", "measure", "printed", "measured", "convention", "comes out with")
     outcomes = Counter(row["order"] for row in orders)
+    turned = [
+        {name: row[name] for name in list(row)[2:-1]} for row in orders if row["order"] == TURNED
+    ]
     beside = [row for row in tables["sets"] if row["low"] is not None]
     within = sum(row["ECE"] <= row["noise, 95 %"] for row in beside)
     return (
@@ -336,11 +343,18 @@ def _sections(tables: Mapping[str, list[Row]]) -> tuple[Section, ...]:
             (
                 _table("sources", tables["sources"]),
                 _table("causes", tables["causes"]),
-                _table("others", [{name: row[name] for name in short} for row in others],
-                       caption="Numbers that match under another convention."),
+                _table(
+                    "others",
+                    [{name: row[name] for name in short} for row in others],
+                    caption="Numbers that match under another convention.",
+                ),
                 _table("printed", printed, on_page=False),
-                _table("checkouts", read_registry("sources"), on_page=False,
-                       caption="Where the predictions are: repository, commit, licence."),
+                _table(
+                    "checkouts",
+                    read_registry("sources"),
+                    on_page=False,
+                    caption="Where the predictions are: repository, commit, licence.",
+                ),
             ),
         ),
         Section(
@@ -360,9 +374,7 @@ def _sections(tables: Mapping[str, list[Row]]) -> tuple[Section, ...]:
             ),
             (
                 _table("orders", orders, on_page=False),
-                _table("turned", [{name: row[name] for name in list(row)[2:-1]} for row in orders
-                                  if row["order"] == TURNED],
-                       caption="Reversed orders."),
+                _table("turned", turned, caption="Reversed orders."),
             ),
         ),
-    )  # fmt: skip
+    )

@@ -27,12 +27,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
+from calibrant._core.typing import Array, Mask
+
 Columns: TypeAlias = dict[str, list[str]]
 
 _WORDS = {"true": "1", "yes": "1", "false": "0", "no": "0", "none": "nan", "": "nan"}
-_AFFINE = re.compile(r"(?:(?P<factor>[\d.]+) \* )?(?P<column>.+?)(?: / (?P<divisor>[\d.]+))?"
-                     r"(?: \+ (?P<shift>[\d.]+))?$")  # fmt: skip
+_AFFINE = re.compile(
+    r"(?:(?P<factor>[\d.]+) \* )?(?P<column>.+?)(?: / (?P<divisor>[\d.]+))?"
+    r"(?: \+ (?P<shift>[\d.]+))?$"
+)
 
 
 class NotAtHand(Exception):
@@ -147,7 +150,7 @@ def _column(columns: Columns, name: str) -> list[str]:
     return columns[name]
 
 
-def _select(columns: Columns, rows: str) -> NDArray[np.bool_]:
+def _select(columns: Columns, rows: str) -> Mask:
     """Which rows meet all conditions."""
     kept = np.ones(len(columns["@line"]), bool)
     for condition in filter(None, rows.split(" & ")):

@@ -28,34 +28,44 @@ from calibrant._api.metrics.losses import brier_score
 from calibrant._api.metrics.ranking import auroc
 from calibrant._api.reliability import reliability
 from calibrant._core.binning import Edges, EqualWidth
-from calibrant._research.papers.literature_rows import Array, Rows
+from calibrant._core.typing import Array
+from calibrant._research.papers.literature_rows import Rows
 
 MET, OTHER, WRONG, UNEXPLAINED = "met", "met under another convention", "wrong", "unexplained"
 NOT_AT_HAND = "not at hand"
 
 _PLACES = 6  # sums in single precision, or of rounded predictions, agree no further
-_EXTRAS = ("", "right", "linspace", "linspace, right", "1 in no bin", "right, 0 in no bin",
-           "mean over bins", "top label", "top label, right")  # fmt: skip
+_EXTRAS = (
+    "",
+    "right",
+    "linspace",
+    "linspace, right",
+    "1 in no bin",
+    "right, 0 in no bin",
+    "mean over bins",
+    "top label",
+    "top label, right",
+)
 
 
 def measured(measure: str, convention: str, rows: Rows) -> float:
     """A measure ("ece", "brier" or "auroc") of some rows, by a convention in words."""
     words = convention.split(", ")
-    rows = _of_last(rows) if "last of cluster" in words else rows
+    rows = _with_last_of_cluster(rows) if "last of cluster" in words else rows
     if measure == "brier" and "top label" not in words:
         classes = rows.predictions.shape[1:] if "mean over classes" in words else ()
         return brier_score(rows.outcomes, rows.predictions) / (classes or (1,))[0]
-    outcomes, predictions = _judged(words, rows)
+    outcomes, predictions = _outcomes_and_probabilities(words, rows)
     if measure == "brier":
         return brier_score(outcomes, predictions)
     if measure == "auroc":
         # A ranking score need not be a probability: its ranks are.
         ranks = np.unique(predictions, return_inverse=True)[1]
         return auroc(outcomes, ranks / max(ranks.max(), 1))
-    return _binned(words, outcomes, predictions)
+    return _binned_error(words, outcomes, predictions)
 
 
-def _of_last(rows: Rows) -> Rows:
+def _with_last_of_cluster(rows: Rows) -> Rows:
     """The rows, each with the prediction of the last row of its cluster."""
     assert rows.clusters is not None
     last = dict(zip(rows.clusters.tolist(), range(len(rows.clusters)), strict=True))
@@ -63,7 +73,7 @@ def _of_last(rows: Rows) -> Rows:
     return replace(rows, predictions=rows.predictions[places])
 
 
-def _judged(words: list[str], rows: Rows) -> tuple[Array, Array]:
+def _outcomes_and_probabilities(words: list[str], rows: Rows) -> tuple[Array, Array]:
     """Outcomes and probabilities, (n,), that a convention compares."""
     z, u = rows.of_top_label()
     hits = ((u >= 0.5) == (z == 1)).astype(np.float64)
@@ -88,7 +98,7 @@ def rule_of(convention: str, predictions: Array) -> EqualWidth | Edges:
     return EqualWidth(bins, closed)
 
 
-def _binned(words: list[str], z: Array, u: Array) -> float:
+def _binned_error(words: list[str], z: Array, u: Array) -> float:
     """The binned error of a convention."""
     rule = rule_of(", ".join(words), u)
     kept = np.ones(u.size, bool)
@@ -117,11 +127,15 @@ def agrees(printed: str, value: float) -> bool:
 
 def search(measure: str, stated: str, printed: str, rows: Rows) -> str | None:
     """The first other convention under which a printed number comes out, or None."""
-    tried = (c for c in _others(measure, stated) if agrees(printed, measured(measure, c, rows)))
+    tried = (
+        c
+        for c in _other_conventions(measure, stated)
+        if agrees(printed, measured(measure, c, rows))
+    )
     return next(tried, None)
 
 
-def _others(measure: str, stated: str) -> Iterator[str]:
+def _other_conventions(measure: str, stated: str) -> Iterator[str]:
     """Conventions to try, the likeliest first."""
     if measure != "ece":
         yield from ("top label", "mean over classes") if measure == "brier" else ("top label",)

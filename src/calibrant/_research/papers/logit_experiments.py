@@ -10,16 +10,15 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.smooth import ece_kde, ls_ece, smooth_ece
 from calibrant._core.binning import LevelSets
 from calibrant._core.progress import TaskProgress
+from calibrant._core.typing import Array
 from calibrant._research.papers.folder import Columns, columns_of
 from calibrant._research.papers.predictions import Predictions, Predictor
 
-Array: TypeAlias = NDArray[np.float64]
 Row: TypeAlias = dict[str, Any]
 
 ALPHA = 1e-3

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, plot_with_band, style
+from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, plot_with_band
 from calibrant._research.papers.folder import Columns
 
 if TYPE_CHECKING:
@@ -19,8 +21,7 @@ _PANELS = 4
 
 def draw_figure_2(data: Columns) -> Drawing:
     """Draw binned ECE and LS-ECE against the number of bins, from the columns of `figure_2`."""
-    with style():
-        figure, axes = new_figure(size=(6.4, 3.3))
+    with new_figure(size=(6.4, 3.3)) as (figure, axes):
         ax = axes[0, 0]
         looks: dict[str, dict[str, Any]] = {
             "binned ECE": {"label": "binned ECE", "marker": ".", "lw": 0.7, "ms": 5},
@@ -45,8 +46,7 @@ def draw_convergence(data: Columns) -> Drawing:
         ("binned ECE", "binned ECE, 15 bins", 0, "--"),
         ("LS-ECE at 1/n", "LS-ECE, sigma = 1/n", 3, ":"),
     )
-    with style():
-        figure, axes = new_figure(1, 2, size=(8.0, 3.3), sharey=True)
+    with new_figure(1, 2, size=(8.0, 3.3), sharey=True) as (figure, axes):
         for ax, name in zip(axes[0], dict.fromkeys(data["world"]), strict=True):
             here = world == name
             n, truth = np.array(data["n"])[here], np.array(data["true ECE"])[here][0]
@@ -67,16 +67,12 @@ def draw_convergence(data: Columns) -> Drawing:
     return figure
 
 
-def largest_sets(names: Columns) -> list[str]:
+def largest_sets(counts: Mapping[str, int]) -> list[str]:
     """The names of the sets with the most predictors, at most four, the largest first.
 
-    Sets of fewer than three predictors are left out if another has three. `names` has the columns
-    "set" and "predictor".
+    Sets of fewer than three predictors are left out if another has three. `counts` has the number
+    of predictors of each set.
     """
-    pairs = dict.fromkeys(zip(names["set"], names["predictor"], strict=True))
-    counts: dict[str, int] = {}
-    for rows, _ in pairs:
-        counts[rows] = counts.get(rows, 0) + 1
     many = [rows for rows in counts if counts[rows] >= 3] or list(counts)
     return sorted(many, key=lambda rows: -counts[rows])[:_PANELS]
 
@@ -98,10 +94,9 @@ def shown_predictors(data: Columns, rows: str, most: int = 3) -> list[str]:
     return [ordered[i] for i in np.unique(np.linspace(0, len(ordered) - 1, most).astype(int))]
 
 
-def _panels(n: int, height: float) -> tuple[Drawing, list[Any]]:
-    """A figure of this height with n axes side by side, and a list of the axes."""
-    figure, axes = new_figure(1, n, size=(max(4.6, 2.75 * n), height))
-    return figure, list(axes[0])
+def _size_of_panels(chosen: list[str], height: float) -> tuple[float, float]:
+    """The size of a figure of this height with a panel for each chosen set."""
+    return max(4.6, 2.75 * len(chosen)), height
 
 
 def draw_figure_3(data: Columns) -> Drawing:
@@ -110,10 +105,10 @@ def draw_figure_3(data: Columns) -> Drawing:
     `data` has the columns of `curves`.
     """
     sets, names = np.array(data["set"]), np.array(data["predictor"])
-    chosen = largest_sets(data)
-    with style():
-        figure, axes = _panels(len(chosen), 3.7)
-        for ax, rows in zip(axes, chosen, strict=True):
+    pairs = dict.fromkeys(zip(data["set"], data["predictor"], strict=True))
+    chosen = largest_sets(Counter(rows for rows, _ in pairs))
+    with new_figure(1, len(chosen), size=_size_of_panels(chosen, 3.7)) as (figure, axes):
+        for ax, rows in zip(axes[0], chosen, strict=True):
             for j, name in enumerate(shown_predictors(data, rows)):
                 here = (sets == rows) & (names == name)
                 bins = np.array(data["bins"])[here]
@@ -124,7 +119,7 @@ def draw_figure_3(data: Columns) -> Drawing:
             ax.set(title=rows, xlabel="bins (1 / sigma)")
             ax.set_ylim(0, 1.45 * max(line.get_ydata().max() for line in ax.lines))
             ax.legend(loc="upper left", handlelength=1.6)
-        axes[0].set_ylabel("calibration error")
+        axes[0, 0].set_ylabel("calibration error")
         figure.supxlabel("solid: binned ECE, dashed: LS-ECE", fontsize=8)
     return figure
 
@@ -135,27 +130,18 @@ def draw_differences(data: Columns, smoothed: str) -> Drawing:
     `data` has the columns of `differences`; `smoothed` is the error that is drawn beside smECE.
     """
     sets = np.array(data["set"])
-    chosen = largest_sets(
-        {
-            "set": np.repeat(data["set"], data["predictors"]).tolist(),
-            "predictor": [i for n in data["predictors"] for i in range(n)],
-        }
-    )
-    with style():
-        figure, axes = _panels(len(chosen), 3.2)
-        for ax, rows in zip(axes, chosen, strict=True):
+    counts = dict(zip(data["set"], data["predictors"], strict=True))
+    chosen = largest_sets(counts)
+    with new_figure(1, len(chosen), size=_size_of_panels(chosen, 3.2)) as (figure, axes):
+        for ax, rows in zip(axes[0], chosen, strict=True):
             here = sets == rows
             bins = np.array(data["bins"])[here]
             for other, colour in ((smoothed, 1), ("smECE", 2)):
                 mean, sd = np.array(data[other])[here], np.array(data[f"{other} sd"])[here]
                 band = np.maximum(mean - sd, 0), mean, mean + sd
                 plot_with_band(ax, bins, *band, colour, label=f"|ECE - {other}|")
-            ax.set(
-                title=f"{rows} ({data['predictors'][int(np.flatnonzero(here)[0])]})",
-                xlabel="bins (1 / sigma)",
-            )
+            ax.set(title=f"{rows} ({counts[rows]})", xlabel="bins (1 / sigma)")
             ax.set_ylim(bottom=0)
-        axes[0].set_ylabel("mean absolute difference")
-        handles = axes[0].get_legend_handles_labels()
-        figure.legend(*handles, loc="outside lower center", ncols=2)
+        axes[0, 0].set_ylabel("mean absolute difference")
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure

@@ -68,7 +68,7 @@ def reproduce(
     seed: int | None = None,
     quick: bool = False,
     data: str | os.PathLike[str] | None = None,
-    progress: TaskProgress | None = None,
+    progress: TaskProgress,
 ) -> Reproduction:
     """The counterexamples, figure 2, theorems 3.8, 3.10, 5.3 and 5.4, and figures 3 to 5.
 
@@ -76,18 +76,17 @@ def reproduce(
     ship. `quick` takes fewer draws, smaller samples and fewer numbers of bins.
     """
     seed = SEED if seed is None else seed
-    progress = progress or TaskProgress(False)
     predictions = shipped_predictions() if data is None else read_predictions(data)
     sections = [
         _two_point_section(),
         _jumps_section(seed, quick),
         _no_level_sets_section(seed),
         _figure_2_section(seed, 1_000 if quick else 10_000),
+        _estimation_section(seed, quick, progress),
+        _convergence_section(seed, quick, progress),
+        _estimators_section(seed, 3 if quick else 20),
+        _predictions_section(predictions, quick, progress),
     ]
-    sections.append(_estimation_section(seed, quick, progress))
-    sections.append(_convergence_section(seed, quick, progress))
-    sections.append(_estimators_section(seed, 3 if quick else 20))
-    sections.append(_predictions_section(predictions, quick, progress))
     command = f"calibrant reproduce logit-smoothing --seed {seed}"
     recipe: dict[str, Any] = {
         "command": command + (" --quick" if quick else "") + (" --data FOLDER" if data else ""),

@@ -8,7 +8,6 @@ import math
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.smooth import ls_ece
@@ -17,7 +16,6 @@ from calibrant._core.progress import TaskProgress
 from calibrant._research.papers.folder import Columns, columns_of
 from calibrant._research.papers.logit_experiments import SPREAD, TEMPERATURE
 
-Array: TypeAlias = NDArray[np.float64]
 Row: TypeAlias = dict[str, Any]
 
 # The probabilities of the label 1 at four points of equal weight, and predictors of them.

@@ -8,7 +8,7 @@ Predictors with the same labels belong to one set, over which a paper takes mean
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -123,7 +123,9 @@ def read_predictions(data: str | os.PathLike[str]) -> Predictions:
             f"data={str(data)!r} has no predictions that can be read{why}. Each .npz must hold "
             f"{ACCEPTED}"
         )
-    return Predictions(_name_sets(keyed), left_out)
+    # Of several predictors in one file, that file's name counts.
+    sets = names_of_sets((key, p.rows or p.name) for key, p in keyed)
+    return Predictions(tuple(replace(p, rows=sets[key]) for key, p in keyed), left_out)
 
 
 def _predictors_of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predictor]]:
@@ -193,19 +195,18 @@ def _rows_key(labels: Array, classes: int) -> bytes:
     )
 
 
-def _name_sets(keyed: list[tuple[bytes, Predictor]]) -> tuple[Predictor, ...]:
-    """Name each predictor's set of rows (`rows`) by the common beginning of names in the set.
+def names_of_sets(keyed: Iterable[tuple[bytes, str]]) -> dict[bytes, str]:
+    """The name of each set of predictors, by its key: the common beginning of its members' names.
 
-    Predictors with equal keys form a set. The names are those of files that hold several
-    predictors, and else those of the predictors.
+    A pair is a predictor's key, which is equal for predictors of one set, and its name.
     """
-    names: dict[bytes, list[str]] = {}
-    for key, predictor in keyed:
-        names.setdefault(key, []).append(predictor.rows or predictor.name)
-    return tuple(replace(p, rows=common_beginning(names[key])) for key, p in keyed)
+    members: dict[bytes, list[str]] = {}
+    for key, name in keyed:
+        members.setdefault(key, []).append(name)
+    return {key: _common_beginning(names) for key, names in members.items()}
 
 
-def common_beginning(names: list[str]) -> str:
+def _common_beginning(names: list[str]) -> str:
     """The words, separated by underscores, that all names begin with; the first name if none."""
     parts = []
     for part in zip(*(name.split("_") for name in names), strict=False):

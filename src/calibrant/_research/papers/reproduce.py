@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, one_of
@@ -13,17 +13,15 @@ from calibrant._core.validation import check_seed
 if TYPE_CHECKING:
     from calibrant._research.papers.folder import Reproduction
 
-# The module of each paper, and the options that its `reproduce` takes besides seed and quick.
-PAPERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "ten-bins": ("calibrant._research.papers.ten_bins", ()),
-    "soft-mean": (
-        "calibrant._research.papers.soft_mean",
-        ("tau", "inputs", "sd", "dimensions"),
-    ),
-    "logit-smoothing": ("calibrant._research.papers.logit_smoothing", ("data",)),
-    "truthful": ("calibrant._research.papers.truthful", ("data",)),
-    "ambiguous": ("calibrant._research.papers.ambiguous", ("data",)),
-    "literature": ("calibrant._research.papers.literature", ("data",)),
+# The papers, whose modules have the same names with underscores, and the options that the module's
+# `reproduce` takes besides seed, quick and progress.
+PAPERS: dict[str, tuple[str, ...]] = {
+    "ten-bins": (),
+    "soft-mean": ("tau", "inputs", "sd", "dimensions"),
+    "logit-smoothing": ("data",),
+    "truthful": ("data",),
+    "ambiguous": ("data",),
+    "literature": ("data",),
 }
 
 
@@ -90,16 +88,17 @@ def reproduce(
     >>> [round(e, 4) for e in done.tables["two_point"].columns["ECE"][:2]]  # 1/2, and a nudge
     [0.0, 0.5]
     """
-    module, accepted = PAPERS[one_of("paper", paper, PAPERS)]
-    options: dict[str, Any] = {"seed": _check_seed(seed), "quick": bool(quick)}
+    accepted = PAPERS[one_of("paper", paper, PAPERS)]
+    options: dict[str, Any] = {"seed": None if seed is None else check_seed(seed)}
     own = {"data": data, "tau": tau, "inputs": inputs, "sd": sd, "dimensions": dimensions}
     for name, value in own.items():
-        if value is not None and name == "data" and name not in accepted:
+        if value is None:
+            continue
+        if name not in accepted and name == "data":
             raise InputError(f"data: {paper!r} simulates its own data; drop data")
-        if value is not None and name not in accepted:
+        if name not in accepted:
             raise InputError(f"{name} is an option only of 'soft-mean'; drop it for {paper!r}")
-        if value is not None:
-            options[name] = value
+        options[name] = value
     if out is not None:
         # An error that would come at the end of a long run comes before it.
         from calibrant._research.papers.figures import PURPOSE
@@ -110,14 +109,9 @@ def reproduce(
         check_folder(out)
     from calibrant._core.progress import TaskProgress
 
-    done: Reproduction = importlib.import_module(module).reproduce(
-        progress=TaskProgress(show=progress), **options
-    )
+    module = import_module(f"calibrant._research.papers.{paper.replace('-', '_')}")
+    shown = TaskProgress(show=progress)
+    done: Reproduction = module.reproduce(quick=bool(quick), progress=shown, **options)
     if out is not None:
         done.write(out)
     return done
-
-
-def _check_seed(seed: Any) -> int | None:
-    """Check the seed, an integer; None stands for the paper's own."""
-    return None if seed is None else check_seed(seed)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import soft_mean_worlds
-from calibrant._research.papers.folder import Reproduction, Section, Table, columns_of, versions
+from calibrant._research.papers.folder import (
+    Columns,
+    Reproduction,
+    Section,
+    Table,
+    columns_of,
+    versions,
+)
 from calibrant._research.papers.soft_mean_experiments import Numbers, Results, run
 from calibrant._research.papers.soft_mean_figures import figures
 from calibrant._research.papers.soft_mean_printed import (
@@ -38,7 +46,7 @@ def reproduce(
     *,
     seed: int | None = None,
     quick: bool = False,
-    progress: TaskProgress | None = None,
+    progress: TaskProgress,
     **world: Any,
 ) -> Reproduction:
     """Tables 2 to 8 beside the printed ones, corrected values, and the experiment with outcomes.
@@ -55,9 +63,10 @@ def reproduce(
     counts = {"n_ranking": 1000, "n_sizes": 500, "n_outcomes": 200}
     if quick:
         counts = {"n_ranking": 100, "n_sizes": 50, "n_outcomes": 50}
-    results = run(seed=seed, progress=progress or TaskProgress(False), **counts)
-    tables = {printed.name: _side_by_side(printed, results) for printed in TABLES}
-    cells = _all_cells(results)
+    results = run(seed=seed, progress=progress, **counts)
+    cells = [_cells(printed, results) for printed in TABLES]
+    tables = [_side_by_side(*each) for each in zip(TABLES, cells, strict=True)]
+    every_cell = columns_of(chain.from_iterable(cells))
     if quick or seed != SEED:
         change = "a tenth of the replications" if quick else f"seed {seed} instead of {SEED}"
         caution = (
@@ -79,7 +88,7 @@ def reproduce(
         "soft-mean",
         title,
         PAPER,
-        _sections(results, tables, cells, counts, caution),
+        _sections(results, {table.name: table for table in tables}, every_cell, counts, caution),
         ERRATA,
         recipe,
     )
@@ -98,18 +107,18 @@ def _n_same_order(results: Results) -> int:
 def _sections(
     results: Results,
     tables: dict[str, Table],
-    cells: Table,
+    cells: Columns,
     counts: Mapping[str, int],
     caution: str,
 ) -> tuple[Section, ...]:
     """The sections of the page, in the order of the paper's experiments.
 
-    `tables` has the paper's tables by name, `cells` every printed cell, and `counts` the
+    `tables` has the paper's tables by name, `cells` a row for each printed cell, and `counts` the
     replications. `caution` says why numbers are only near the printed ones; "" if they should be
     equal.
     """
     drawn = figures(results)
-    n, agree = len(cells.columns["agrees"]), sum(cells.columns["agrees"])
+    n, agree = len(cells["agrees"]), sum(cells["agrees"])
     pairs = ("all ten pairs", *(pair_row(i, j) for i, j in PAIRS))
     return (
         Section(
@@ -126,7 +135,7 @@ def _sections(
                 f"{agree} of {n} printed cells match digit for digit. Marked cells belong to an "
                 f"erratum, listed below. {caution}".rstrip(),
             ),
-            (cells,),
+            (Table("cells", "Every cell of tables 2 to 8.", cells, on_page=False),),
         ),
         Section(
             "Experiment 1: the core result",
@@ -214,63 +223,55 @@ def _printed_text(table: str, column: str, numbers: Numbers) -> str:
     return " ± ".join(f"{number:.{digits}f}" for number in numbers)
 
 
-def _side_by_side(printed: PrintedTable, results: Results) -> Table:
+def _cells(printed: PrintedTable, results: Results) -> list[dict[str, Any]]:
+    """A row for each cell of a printed table: as printed, as measured, and if both agree."""
+    cells = []
+    for (row, column), text in printed.cells.items():
+        measured = results.measured[printed.name][row, column]
+        corrected = results.corrected[printed.name][row, column]
+        as_text, corrected_text = (
+            _printed_text(printed.name, column, numbers) for numbers in (measured, corrected)
+        )
+        erratum = PRINTED_MARKS.get(printed.name, {}).get((row, column), "")
+        cells.append(
+            {
+                "table": printed.number,
+                "row": row,
+                "column": column,
+                "paper": text,
+                "measured": as_text,
+                "corrected": corrected_text,
+                "agrees": as_text == text,
+                "erratum": LOST_PREDICTIONS if corrected_text != as_text else erratum,
+                "measured_value": measured[0],
+                "corrected_value": corrected[0],
+                "measured_sd": measured[1] if len(measured) > 1 else None,
+                "corrected_sd": corrected[1] if len(corrected) > 1 else None,
+            }
+        )
+    return cells
+
+
+def _side_by_side(printed: PrintedTable, cells: list[dict[str, Any]]) -> Table:
     """A printed table with three rows for each of its rows: printed, measured and corrected.
 
-    A cell that belongs to an erratum is marked with the erratum's number.
+    `cells` are its cells. One that belongs to an erratum is marked with the erratum's number.
     """
-    columns: dict[str, list[Any]] = {printed.row_name: [], "value": []}
-    columns |= {column: [] for column in printed.columns}
+    columns: dict[str, list[Any]] = {
+        printed.row_name: [NAMES.get(row, row) for row in printed.rows for _ in SOURCES],
+        "value": [*SOURCES] * len(printed.rows),
+    }
     marks: dict[tuple[int, str], str] = {}
     printed_marks = PRINTED_MARKS.get(printed.name, {})
-    for row in printed.rows:
-        for source in SOURCES:
-            columns[printed.row_name].append(NAMES.get(row, row))
-            columns["value"].append(source)
-        first = len(columns["value"]) - len(SOURCES)
-        for column in printed.columns:
-            measured = _printed_text(
-                printed.name, column, results.measured[printed.name][row, column]
-            )
-            corrected = _printed_text(
-                printed.name, column, results.corrected[printed.name][row, column]
-            )
-            columns[column] += [printed.cells[row, column], measured, corrected]
-            if (row, column) in printed_marks:
-                marks[first, column] = printed_marks[row, column]
-            if corrected != measured:
-                marks[first + 2, column] = LOST_PREDICTIONS
+    for cell in cells:
+        row, name = cell["row"], cell["column"]
+        column = columns.setdefault(name, [])
+        if (row, name) in printed_marks:
+            marks[len(column), name] = printed_marks[row, name]
+        if cell["corrected"] != cell["measured"]:
+            marks[len(column) + SOURCES.index("corrected"), name] = LOST_PREDICTIONS
+        column += [cell[source] for source in SOURCES]
     return Table(printed.name, f"Table {printed.number}. {printed.caption}", columns, marks=marks)
-
-
-def _all_cells(results: Results) -> Table:
-    """A table with a row for each printed cell: as printed, as measured, and if both agree."""
-    rows = []
-    for printed in TABLES:
-        for (row, column), text in printed.cells.items():
-            measured = results.measured[printed.name][row, column]
-            corrected = results.corrected[printed.name][row, column]
-            as_text = _printed_text(printed.name, column, measured)
-            changed = _printed_text(printed.name, column, corrected) != as_text
-            erratum = PRINTED_MARKS.get(printed.name, {}).get((row, column), "")
-            rows.append(
-                {
-                    "table": printed.number,
-                    "row": row,
-                    "column": column,
-                    "paper": text,
-                    "measured": as_text,
-                    "corrected": _printed_text(printed.name, column, corrected),
-                    "agrees": as_text == text,
-                    "erratum": LOST_PREDICTIONS if changed else erratum,
-                    "measured_value": measured[0],
-                    "corrected_value": corrected[0],
-                    "measured_sd": measured[1] if len(measured) > 1 else None,
-                    "corrected_sd": corrected[1] if len(corrected) > 1 else None,
-                }
-            )
-    caption = "Every cell of tables 2 to 8."
-    return Table("cells", caption, columns_of(rows), on_page=False)
 
 
 def _outcome_table(

@@ -7,16 +7,16 @@ generator of its own, so that the paper's stays in step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece, soft_ece
 from calibrant._core.binning import EqualWidth
 from calibrant._core.progress import TaskProgress
+from calibrant._core.typing import Array
 from calibrant._research.papers.soft_mean_printed import (
     MODELS,
     PAIRS,
@@ -28,7 +28,6 @@ from calibrant._research.papers.soft_mean_printed import (
     pair_row,
 )
 
-Array: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = tuple[float, ...]  # a value, or a mean and its standard deviation
 
 AS_PRINTED = EqualWidth(10, drop_one=True)
@@ -61,10 +60,16 @@ class Results:
     n_dropped: int = 0
     diagrams: tuple[Draw, Array] | None = None
 
-    def store(self, rule: str, table: str, row: str, column: str, *numbers: float) -> None:
-        """Store the numbers of one cell; `rule` is "measured", "corrected" or "outcomes"."""
+    def store(
+        self, rule: str, table: str, rows: Iterable[str], column: str, *numbers: Iterable[float]
+    ) -> None:
+        """Store the cells of one column of a table, with one or more numbers for each of `rows`.
+
+        `rule` is "measured", "corrected" or "outcomes".
+        """
         cells = getattr(self, rule).setdefault(table, {})
-        cells[row, column] = tuple(float(number) for number in numbers)
+        for row, *own in zip(rows, *numbers, strict=True):
+            cells[row, column] = tuple(float(number) for number in own)
 
 
 def draw_sample(rng: np.random.Generator, k: float, n: int) -> Draw:
@@ -149,10 +154,12 @@ def run(
     _run_steepness(results, rng, outcome_rng)
     with progress.task("Experiment 3: ranking", len(STEEPNESSES) * n_ranking) as step:
         for k in STEEPNESSES:
-            _run_ranking(results, rng, outcome_rng, k, n_ranking, min(n_outcomes, n_ranking), step)
+            errors, drawn = _replicate(rng, outcome_rng, k, 1000, n_ranking, n_outcomes, step)
+            _store_ranking(results, k, errors, drawn)
     with progress.task("Experiment 4: sample size", len(SIZES) * n_sizes) as step:
         for n in SIZES:
-            _run_sizes(results, rng, outcome_rng, n, n_sizes, min(n_outcomes, n_sizes), step)
+            errors, drawn = _replicate(rng, outcome_rng, 2.0, n, n_sizes, n_outcomes, step)
+            _store_sizes(results, n, errors, drawn)
     return results
 
 
@@ -166,10 +173,9 @@ def _run_core(results: Results, rng: np.random.Generator, outcome_rng: np.random
     results.n_dropped = int((sample.predictions["D"] == 1.0).sum())
     for measure, found in sample_errors(sample).items():
         for rule, values in zip(RULES, found, strict=True):
+            results.store(rule, "table_2", MODELS, measure, values)
             ranks = np.argsort(np.argsort(values)) + 1
-            for model, value, rank in zip(MODELS, values, ranks, strict=True):
-                results.store(rule, "table_2", model, measure, value)
-                results.store(rule, "table_2", model, f"{measure} rank", rank)
+            results.store(rule, "table_2", MODELS, f"{measure} rank", ranks)
     results.diagrams = (sample, draw_outcomes(outcome_rng, sample))
 
 
@@ -183,83 +189,59 @@ def _run_steepness(
     """
     for k in STEEPNESSES:
         sample = draw_sample(rng, k, 5000)
-        for table, found in zip(
-            ("table_3", "table_4"), sample_errors(sample).values(), strict=True
-        ):
-            for rule, values in zip(RULES, found, strict=True):
-                for model, value in zip(MODELS, values, strict=True):
-                    results.store(rule, table, model, k_column(k), value)
+        errors = sample_errors(sample)
+        for table, measure in (("table_3", "SMECE"), ("table_4", "ECE")):
+            for rule, values in zip(RULES, errors[measure], strict=True):
+                results.store(rule, table, MODELS, k_column(k), values)
         drawn = outcome_errors(outcome_rng, sample)
-        for model, value in zip(MODELS, drawn, strict=True):
-            results.store("outcomes", "by_k", model, k_column(k), value)
+        results.store("outcomes", "by_k", MODELS, k_column(k), drawn)
 
 
-def _run_ranking(
-    results: Results,
+def _replicate(
     rng: np.random.Generator,
     outcome_rng: np.random.Generator,
     k: float,
     n: int,
-    n_outcomes: int,
-    step: Callable[[], Any],
-) -> None:
-    """Run experiment 3: the share of samples in which each pair is ranked right, tables 5 and 6.
-
-    The numbers are stored in `results`. There are n samples with the posterior sigmoid(k x); in the
-    first `n_outcomes`, `outcome_rng` also draws labels from the posterior. `rng` is the paper's
-    generator, and `step` is called after each sample.
-    """
-    right: dict[str, list[Array]] = {"SMECE": [], "ECE": []}
-    drawn = []
-    for i in range(n):
-        sample = draw_sample(rng, k, 1000)
-        for measure, found in sample_errors(sample).items():
-            right[measure].append(pairs_ranked_right(found))
-        if i < n_outcomes:
-            drawn.append(pairs_ranked_right(outcome_errors(outcome_rng, sample)))
-        step()
-    for measure, replications in right.items():
-        shares = np.mean(replications, axis=0)
-        for rule, share in zip(RULES, shares, strict=True):
-            results.store(rule, "table_5", measure, k_column(k), share.mean())
-            if k == 2.0:
-                for (i_, j_), value in zip(PAIRS, share, strict=True):
-                    results.store(rule, "table_6", pair_row(i_, j_), measure, value)
-    share = np.mean(drawn, axis=0)
-    results.store("outcomes", "ranking", "all ten pairs", k_column(k), share.mean())
-    for (i_, j_), value in zip(PAIRS, share, strict=True):
-        results.store("outcomes", "ranking", pair_row(i_, j_), k_column(k), value)
-
-
-def _run_sizes(
-    results: Results,
-    rng: np.random.Generator,
-    outcome_rng: np.random.Generator,
-    n: int,
     n_replications: int,
     n_outcomes: int,
     step: Callable[[], Any],
-) -> None:
-    """Run experiment 4: mean and deviation of errors over samples of n rows, tables 7 and 8.
+) -> tuple[dict[str, Array], Array]:
+    """The errors of the five models on samples of n rows with the posterior sigmoid(k x).
 
-    The numbers are stored in `results`. In the first `n_outcomes` of `n_replications` samples,
-    `outcome_rng` also draws labels from the posterior. `rng` is the paper's generator, and `step`
-    is called after each sample.
+    They are those of `sample_errors`, (replications, 2 rules, 5 models), and those against labels
+    that `outcome_rng` draws in the first `n_outcomes` replications, (outcomes, 5). `rng` is the
+    paper's generator, and `step` is called after each sample.
     """
-    found: dict[str, list[Array]] = {"table_7": [], "table_8": []}
+    errors: dict[str, list[Array]] = {"SMECE": [], "ECE": []}
     drawn = []
     for i in range(n_replications):
-        sample = draw_sample(rng, 2.0, n)
-        values = sample_errors(sample)
-        found["table_7"].append(values["SMECE"])
-        found["table_8"].append(values["ECE"])
+        sample = draw_sample(rng, k, n)
+        for measure, found in sample_errors(sample).items():
+            errors[measure].append(found)
         if i < n_outcomes:
             drawn.append(outcome_errors(outcome_rng, sample))
         step()
-    for table, replications in found.items():
-        means, spreads = np.mean(replications, axis=0), np.std(replications, axis=0)
-        for rule, mean, spread in zip(RULES, means, spreads, strict=True):
-            for model, value, sd in zip(MODELS, mean, spread, strict=True):
-                results.store(rule, table, model, n_column(n), value, sd)
-    for model, value, sd in zip(MODELS, np.mean(drawn, axis=0), np.std(drawn, axis=0), strict=True):
-        results.store("outcomes", "by_n", model, n_column(n), value, sd)
+    return {measure: np.array(found) for measure, found in errors.items()}, np.array(drawn)
+
+
+def _store_ranking(results: Results, k: float, errors: dict[str, Array], drawn: Array) -> None:
+    """Store experiment 3: the share of samples in which pairs are ranked right, tables 5 and 6."""
+    pairs = [pair_row(i, j) for i, j in PAIRS]
+    for measure, found in errors.items():
+        shares = pairs_ranked_right(found).mean(axis=0)
+        for rule, share in zip(RULES, shares, strict=True):
+            results.store(rule, "table_5", [measure], k_column(k), [share.mean()])
+            if k == 2.0:
+                results.store(rule, "table_6", pairs, measure, share)
+    share = pairs_ranked_right(drawn).mean(axis=0)
+    column = [share.mean(), *share]
+    results.store("outcomes", "ranking", ["all ten pairs", *pairs], k_column(k), column)
+
+
+def _store_sizes(results: Results, n: int, errors: dict[str, Array], drawn: Array) -> None:
+    """Store experiment 4: mean and deviation of errors over samples of n rows, tables 7 and 8."""
+    for table, measure in (("table_7", "SMECE"), ("table_8", "ECE")):
+        found = errors[measure]
+        for rule, mean, sd in zip(RULES, found.mean(axis=0), found.std(axis=0), strict=True):
+            results.store(rule, table, MODELS, n_column(n), mean, sd)
+    results.store("outcomes", "by_n", MODELS, n_column(n), drawn.mean(axis=0), drawn.std(axis=0))

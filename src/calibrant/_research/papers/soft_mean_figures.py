@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._api.reliability import reliability
-from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, plot_with_band, style
+from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, plot_with_band
 from calibrant._research.papers.folder import Columns, Figure, columns_of
 from calibrant._research.papers.soft_mean_experiments import CORRECTED, Results
 from calibrant._research.papers.soft_mean_printed import (
@@ -36,8 +36,8 @@ def figures(results: Results) -> dict[str, Figure]:
 
     k is that of the posterior sigmoid(k x), n the number of rows of a sample.
     """
-    bins = _bins(results)
-    by_k, by_n = _by_k(results), _by_n(results)
+    bins = _bin_columns(results)
+    by_k, by_n = _columns_by_k(results), _columns_by_n(results)
     return {
         "reliability": Figure(
             "reliability",
@@ -68,7 +68,7 @@ def figures(results: Results) -> dict[str, Figure]:
     }
 
 
-def _bins(results: Results) -> Columns:
+def _bin_columns(results: Results) -> Columns:
     """Columns of the reliability diagrams: a row for each model, target and bin."""
     if results.diagrams is None:
         raise AssertionError("experiment 1 has not run")
@@ -85,7 +85,7 @@ def _bins(results: Results) -> Columns:
     return columns
 
 
-def _by_k(results: Results) -> Columns:
+def _columns_by_k(results: Results) -> Columns:
     """Columns with a row for each model and k: SMECE, ECE, and ECE on drawn outcomes."""
     return columns_of(
         {
@@ -100,7 +100,7 @@ def _by_k(results: Results) -> Columns:
     )
 
 
-def _by_n(results: Results) -> Columns:
+def _columns_by_n(results: Results) -> Columns:
     """Columns with a row for each sample size: mean errors of model A, and their deviations.
 
     An error is measured against thresholded labels, drawn outcomes and the posterior ("SMECE");
@@ -119,10 +119,12 @@ def _by_n(results: Results) -> Columns:
 
 
 def _draw_reliability(bins: Columns) -> Drawing:
-    """Draw a diagram for each target (rows) and model (columns) from the columns of `_bins`."""
+    """Draw a diagram for each target (rows) and model (columns).
+
+    `bins` are the columns of `_bin_columns`.
+    """
     model, target = np.array(bins["model"]), np.array(bins["target"])
-    with style():
-        figure, axes = new_figure(3, 5, size=(8.4, 5.4), sharex=True, sharey=True)
+    with new_figure(3, 5, size=(8.4, 5.4), sharex=True, sharey=True) as (figure, axes):
         for i, kind in enumerate(_TARGETS):
             for j, name in enumerate(MODELS):
                 here, ax = (model == name) & (target == kind), axes[i, j]
@@ -163,8 +165,7 @@ def _draw_by_k(data: Columns) -> Drawing:
         "ECE": "ECE: thresholded labels",
         "outcomes": "ECE: drawn outcomes",
     }
-    with style():
-        figure, axes = new_figure(1, 3, size=(8.4, 3.1), sharex=True, sharey=True)
+    with new_figure(1, 3, size=(8.4, 3.1), sharex=True, sharey=True) as (figure, axes):
         for ax, (column, title) in zip(axes[0], titles.items(), strict=True):
             for j, name in enumerate(MODELS):
                 here = model == name
@@ -192,8 +193,7 @@ def _draw_by_n(data: Columns) -> Drawing:
         "outcomes": "ECE, drawn outcomes",
         "SMECE": "SMECE",
     }
-    with style():
-        figure, axes = new_figure(size=(5.6, 3.3))
+    with new_figure(size=(5.6, 3.3)) as (figure, axes):
         ax = axes[0, 0]
         for j, (column, label) in enumerate(labels.items()):
             mean, spread = np.array(data[column]), np.array(data[f"{column}_sd"])

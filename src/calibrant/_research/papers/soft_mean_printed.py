@@ -58,9 +58,13 @@ class PrintedTable:
 
 
 def _read_printed(
-    number: int, caption: str, row_name: str, rows: tuple[str, ...], columns: tuple[str, ...],
+    number: int,
+    caption: str,
+    row_name: str,
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
     text: str,
-) -> PrintedTable:  # fmt: skip
+) -> PrintedTable:
     """Read a printed table from its text: a line for each row, cells separated by spaces."""
     lines = [line.split() for line in text.strip().splitlines()]
     if [len(line) for line in lines] != [len(columns)] * len(rows):

@@ -21,11 +21,11 @@ import numpy as np
 from calibrant._api.metrics.binned import ece
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.progress import TaskProgress
+from calibrant._core.typing import Array
 from calibrant._core.validation import check_count, is_number
-from calibrant._research.papers.folder import Reproduction, Section, Table, versions
+from calibrant._research.papers.folder import Reproduction, Section, Table, columns_of, versions
 from calibrant._research.papers.soft_mean_experiments import (
     CORRECTED,
-    Array,
     Draw,
     pairs_ranked_right,
     sample_errors,
@@ -125,19 +125,17 @@ def errors_of(world: World, rng: np.random.Generator, k: float, n: int) -> Error
     return {**found, "ECE on outcomes": np.array(drawn)}
 
 
-def reproduce(
-    world: World, *, seed: int, quick: bool, progress: TaskProgress | None = None
-) -> Reproduction:
+def reproduce(world: World, *, seed: int, quick: bool, progress: TaskProgress) -> Reproduction:
     """Errors, ranks and ranking accuracy in a world, and in the paper's beside it."""
     n_ranking = 20 if quick else 200
     one, paper = (
         {k: errors_of(each, np.random.default_rng(seed), k, 5000) for k in STEEPNESSES}
         for each in (world, World())
     )
-    with (progress or TaskProgress(False)).task("Ranking", len(STEEPNESSES) * n_ranking) as step:
-        shares = _shares(world, np.random.default_rng([seed, 1]), n_ranking, step)
-    orders = {target: _orders(one, target) for target in TARGETS}
-    known = {target: _orders(paper, target) for target in TARGETS}
+    with progress.task("Ranking", len(STEEPNESSES) * n_ranking) as step:
+        shares = _shares_ranked_right(world, np.random.default_rng([seed, 1]), n_ranking, step)
+    orders = {target: _orders_by_k(one, target) for target in TARGETS}
+    known = {target: _orders_by_k(paper, target) for target in TARGETS}
     given = {name: value for name, value in asdict(world).items() if value != vars(World())[name]}
     command = " ".join(f"--{name} {value}" for name, value in given.items())
     recipe = {
@@ -148,7 +146,7 @@ def reproduce(
         "replications": n_ranking,
         **versions(),
     }
-    changes = [_change(target, orders[target], known[target]) for target in TARGETS]
+    changes = [_order_sentence(target, orders[target], known[target]) for target in TARGETS]
     return Reproduction(
         "soft-mean",
         "Soft mean expected calibration error, in another world",
@@ -163,13 +161,13 @@ def reproduce(
                     "There are ten bins, the last one closed, and n = 5,000.",
                     *changes,
                 ),
-                (_ranks(orders, known),),
+                (_order_table(orders, known),),
             ),
-            Section("Errors", (), tuple(_errors(one, target) for target in TARGETS)),
+            Section("Errors", (), tuple(_error_table(one, target) for target in TARGETS)),
             Section(
                 "Ranking consistency",
                 ("Pairs are ranked as in the paper: B and C always count as correct.",),
-                (_ranking(shares, n_ranking),),
+                (_ranking_table(shares, n_ranking),),
             ),
         ),
         (),
@@ -177,7 +175,7 @@ def reproduce(
     )
 
 
-def _shares(
+def _shares_ranked_right(
     world: World, rng: np.random.Generator, n: int, step: Callable[[], Any]
 ) -> dict[float, dict[str, float]]:
     """The share of pairs that each target ranks right, by k, over n samples of 1,000 rows."""
@@ -192,7 +190,7 @@ def _shares(
     return shares
 
 
-def _orders(found: Mapping[float, Errors], target: str) -> list[str]:
+def _orders_by_k(found: Mapping[float, Errors], target: str) -> list[str]:
     """The order of the models at each k, the smallest error first, such as "A B D C E".
 
     Errors that are equal to six digits are tied: "A=B D C E".
@@ -208,7 +206,7 @@ def _orders(found: Mapping[float, Errors], target: str) -> list[str]:
     return orders
 
 
-def _change(target: str, orders: list[str], known: list[str]) -> str:
+def _order_sentence(target: str, orders: list[str], known: list[str]) -> str:
     """A sentence that says at how many k the order is that of the paper's world, and A is first."""
     same = sum(a == b for a, b in zip(orders, known, strict=True))
     first, before = (sum(each.startswith("A ") for each in all_) for all_ in (orders, known))
@@ -219,19 +217,18 @@ def _change(target: str, orders: list[str], known: list[str]) -> str:
     )
 
 
-def _ranks(orders: dict[str, list[str]], known: dict[str, list[str]]) -> Table:
+def _order_table(orders: dict[str, list[str]], known: dict[str, list[str]]) -> Table:
     """The table of orders by k, in this world and in the paper's."""
-    columns: dict[str, list[Any]] = {"target": [], "world": []}
-    columns |= {k_column(k): [] for k in STEEPNESSES}
-    for target in TARGETS:
-        for world, order in (("this", orders[target]), ("the paper's", known[target])):
-            row = dict(zip(columns, (target, world, *order), strict=True))
-            for name, value in row.items():
-                columns[name].append(value)
+    columns = columns_of(
+        {"target": target, "world": world}
+        | dict(zip(map(k_column, STEEPNESSES), order, strict=True))
+        for target in TARGETS
+        for world, order in (("this", orders[target]), ("the paper's", known[target]))
+    )
     return Table("ranks", "Models by their error, the smallest first; = is a tie.", columns)
 
 
-def _errors(found: Mapping[float, Errors], target: str) -> Table:
+def _error_table(found: Mapping[float, Errors], target: str) -> Table:
     """The table of errors of the models by k."""
     columns: dict[str, list[Any]] = {"model": [NAMES[model] for model in MODELS]}
     for k in STEEPNESSES:
@@ -240,11 +237,10 @@ def _errors(found: Mapping[float, Errors], target: str) -> Table:
     return Table(name, f"{target}, {TARGETS[target]}.", columns)
 
 
-def _ranking(shares: Mapping[float, Mapping[str, float]], n: int) -> Table:
+def _ranking_table(shares: Mapping[float, Mapping[str, float]], n: int) -> Table:
     """The table of the shares of pairs that are ranked right, by k."""
     columns: dict[str, list[Any]] = {"target": list(TARGETS)}
     for k in STEEPNESSES:
         columns[k_column(k)] = [f"{shares[k][target]:.3f}" for target in TARGETS]
-    return Table(
-        "ranking", (f"Share of pairs ranked correctly, n = 1,000, {n} replications."), columns
-    )
+    caption = f"Share of pairs ranked correctly, n = 1,000, {n} replications."
+    return Table("ranking", caption, columns)

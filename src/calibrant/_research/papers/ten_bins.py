@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.reliability import reliability
 from calibrant._core.errors import InputError
 from calibrant._core.progress import TaskProgress
-from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
+from calibrant._core.typing import Array
+from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure
 from calibrant._research.papers.folder import (
     Columns,
     Erratum,
@@ -20,13 +20,13 @@ from calibrant._research.papers.folder import (
     Reproduction,
     Section,
     Table,
+    columns_of,
     versions,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-Array: TypeAlias = NDArray[np.float64]
 
 PAPER = "J. D. McCaffrey, a tutorial on the expected calibration error, on his web log."
 # The table: the confidences of six items in the third bin with whether they are right; then, from
@@ -49,14 +49,14 @@ ERRATA = (
 
 
 def reproduce(
-    *, seed: int | None = None, quick: bool = False, progress: TaskProgress | None = None
+    *, seed: int | None = None, quick: bool = False, progress: TaskProgress
 ) -> Reproduction:
     """The tutorial's table from a hundred items, its error, and the errors that it has without each
     of its roundings. Nothing is drawn, so there is no seed, and ``quick`` changes nothing.
     """
     if seed is not None:
         raise InputError("seed: the tutorial has no random numbers; drop seed")
-    bins, errors = _bins(), _errors()
+    bins, errors = _bin_table(), _error_table()
     title = "The calibration error in ten bins, reproduced"
     sections = (
         Section(
@@ -88,7 +88,7 @@ def reproduce(
                 "The tutorial lists its six items, with a mean confidence of 0.25, but the table "
                 "has 0.24.",
             ),
-            (_items(),),
+            (_item_table(),),
         ),
     )
     recipe = {
@@ -105,20 +105,20 @@ _CAPTION = (
 )
 
 
-def _right() -> Array:
+def _n_right() -> Array:
     """How many items of each bin are right: the whole numbers that the accuracies allow."""
     return np.rint(np.array(ACCURACIES) * np.array(COUNTS))
 
 
-def _rows(confidences: Array) -> tuple[Array, Array]:
+def _hundred_items(confidences: Array) -> tuple[Array, Array]:
     """The hundred items: whether each is right, and its confidence, here its bin's mean."""
-    right = [np.arange(n) < k for n, k in zip(COUNTS, _right(), strict=True)]
+    right = [np.arange(n) < k for n, k in zip(COUNTS, _n_right(), strict=True)]
     return np.concatenate(right).astype(np.float64), np.repeat(confidences, COUNTS)
 
 
-def _bins() -> Table:
+def _bin_table() -> Table:
     """The tutorial's table beside the library's."""
-    right, confidence = _rows(np.array(CONFIDENCES))
+    right, confidence = _hundred_items(np.array(CONFIDENCES))
     found = reliability(right, confidence, bins=BINS).columns()
     means, shares = (found[name][FIRST_BIN:] for name in ("mean_predicted", "mean_target"))
     empty = [""] * FIRST_BIN
@@ -140,22 +140,25 @@ def _bins() -> Table:
     )
 
 
-def _errors() -> Table:
+def _error_table() -> Table:
     """The calibration error as printed, and without each of its roundings."""
     confidences = np.array(CONFIDENCES)
     corrected = np.where(np.arange(confidences.size) == 0, _mean_of_items(), confidences)
-    right, rounded = _rows(confidences)[0], np.repeat(ACCURACIES, COUNTS)
+    right, rounded = _hundred_items(confidences)[0], np.repeat(ACCURACIES, COUNTS)
     cases = {
         "as printed": (rounded, confidences, PRINTED),
         "with the mean confidence of the six items": (rounded, corrected, None),
         "with accuracies that are not rounded": (right, confidences, None),
         "with both": (right, corrected, None),
     }
-    columns: dict[str, list[Any]] = {"calibration error": [], "printed": [], "measured": []}
-    for name, (targets, means, printed) in cases.items():
-        columns["calibration error"].append(name)
-        columns["printed"].append("" if printed is None else f"{printed:.4f}")
-        columns["measured"].append(f"{ece(targets, np.repeat(means, COUNTS), bins=BINS):.4f}")
+    columns = columns_of(
+        {
+            "calibration error": name,
+            "printed": "" if printed is None else f"{printed:.4f}",
+            "measured": f"{ece(targets, np.repeat(means, COUNTS), bins=BINS):.4f}",
+        }
+        for name, (targets, means, printed) in cases.items()
+    )
     return Table("errors", "The calibration error, and the effect of rounding.", columns)
 
 
@@ -164,7 +167,7 @@ def _mean_of_items() -> float:
     return sum(confidence for confidence, _ in ITEMS) / len(ITEMS)
 
 
-def _items() -> Table:
+def _item_table() -> Table:
     """The six items of the third bin."""
     columns: dict[str, list[Any]] = {
         "confidence": [confidence for confidence, _ in ITEMS],
@@ -176,15 +179,14 @@ def _items() -> Table:
 
 def _draw(bins: Columns) -> Drawing:
     """The reliability diagram of the table."""
-    figure, axes = new_figure(size=(4.0, 4.0))
-    axis = axes[0, 0]
-    with style():
+    with new_figure(size=(4.0, 4.0)) as (figure, axes):
+        axis = axes[0, 0]
         axis.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
         for confidence, accuracy in zip(bins["mean confidence"], bins["accuracy"], strict=True):
             if confidence != "":
                 axis.plot([confidence] * 2, [confidence, accuracy], color=COLOURS[0], linewidth=1)
                 axis.plot(confidence, accuracy, MARKERS[0], color=COLOURS[0], markersize=5)
         axis.set(
-            xlabel="mean confidence", ylabel=("share correct"), xlim=(0, 1), ylim=(0, 1), aspect=1
+            xlabel="mean confidence", ylabel="share correct", xlim=(0, 1), ylim=(0, 1), aspect=1
         )
     return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -43,7 +43,7 @@ from calibrant._research.papers.truthful_ranks import HalvedPool, TableOne
 from calibrant.results._robustness import RankCorrelation, RankRobustness
 
 SEED = 42
-KEPT = {
+SHIPPED = {
     "cifar100_within": "cifar100_within.csv.gz",
     "cifar100_cross": "cifar100_cross.csv.gz",
     "within": "fashion_within.csv.gz",
@@ -71,14 +71,12 @@ def reproduce(
     `truthful_language_models`). `quick` draws fewer samples.
     """
     seed = SEED if seed is None else seed
-    answers, data = (
-        truthful_language_models.find_file(data),
-        truthful_language_models.other_data(data),
-    )
-    pools = _pools(data, progress)
+    answers = truthful_language_models.find_file(data)
+    data = truthful_language_models.other_data(data)
+    pools = _read_pools(data, progress)
     fitted_on = _fitted_on(data)
     sections = [
-        _theory(seed, quick),
+        _theory_section(seed, quick),
         truthful_orders.section(seed, quick),
         truthful_claims.section(pools, data),
         truthful_language_models.section(answers),
@@ -99,20 +97,20 @@ def reproduce(
         recipe={
             "seed": seed,
             "quick": quick,
-            "pool": _kept(pools) if data is None else str(data),
+            "pool": _pools_sentence(pools) if data is None else str(data),
         },
     )
 
 
-def _kept(pools: Mapping[str, Columns]) -> str:
+def _pools_sentence(pools: Mapping[str, Columns]) -> str:
     """The pools that come with the library, and those that only its source package has."""
-    lacking = " and ".join(name for name in KEPT if name not in pools)
+    lacking = " and ".join(name for name in SHIPPED if name not in pools)
     return "the tables shipped with the library" + (
         f", without {lacking}, which is only in the source package" if lacking else ""
     )
 
 
-def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[str, Columns]:
+def _read_pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[str, Columns]:
     """The columns of each pool (set of measured predictors), by the pool's name.
 
     The columns are those of `pool.measure_predictor`. `data` is a pool's table, or a folder of
@@ -120,7 +118,7 @@ def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[
     """
     if data is None:
         folder = resources.files("calibrant._research.papers") / "pools"
-        paths = {name: Path(str(folder / file)) for name, file in KEPT.items()}
+        paths = {name: Path(str(folder / file)) for name, file in SHIPPED.items()}
         return {name: read_table(path) for name, path in paths.items() if path.exists()}
     path = Path(data)
     if path.is_file():
@@ -148,7 +146,7 @@ def _fitted_on(data: str | os.PathLike[str] | None) -> str:
     return half if all(halved) else f"its validation rows or, if it has none, on {half}"
 
 
-def _theory(seed: int, quick: bool) -> Section:
+def _theory_section(seed: int, quick: bool) -> Section:
     """The section on the theory's examples and identities, with a table for each."""
     return Section(
         "The theory, computed",
@@ -238,8 +236,8 @@ def dominance(ranks: RankRobustness) -> Columns:
     better than the next on all losses.
     """
     columns: Columns = {"error": list(ERRORS)}
+    values = {r.second: r.value for r in ranks.rows if r.relation == "dominance"}
     for m in BIN_COUNTS:
-        values = {r.second: r.value for r in ranks.rows if r.relation == "dominance"}
         columns[f"{m} bins"] = [values[f"{e}({m})"] for e in ERRORS]
     return columns
 
@@ -262,7 +260,7 @@ def _halved_section(name: str, columns: Columns) -> Section:
         f"Table 1 on CIFAR-100, {table.networks}: the pool {name}",
         (
             *table.paragraphs(),
-            *((OTHER_RECIPE,) if name in KEPT else ()),
+            *((OTHER_RECIPE,) if name in SHIPPED else ()),
             "The maximum dominance set is the longest chain of checkpoints, each better than the "
             f"next on all five losses. It has {lengths[0]} to {lengths[-1]} checkpoints on a half "
             "of the test images.",
@@ -291,24 +289,38 @@ def _halved_section(name: str, columns: Columns) -> Section:
                 "with its 95 % interval, and the null (hollow).",
                 partial(draw_cells, table.long(), NAMES),
             ),
-            Figure(
-                f"{name}_trends",
-                "Errors against the classification error, each divided by its mean, on one half. "
-                "Points are checkpoints, lines are kernel regressions (figures 3 and 6).",
-                partial(draw_trends, one),
-            ),
-            Figure(
-                f"{name}_dominance",
-                "The truthful errors along the maximum dominance set of one half (figures 2 and "
-                "5).",
-                partial(draw_dominance, one, chains[0]),
-            ),
-            Figure(
-                f"{name}_assumption",
-                "Errors against the loss over n, which they equal for calibrated predictors "
-                "(dotted line; figure 4).",
-                partial(draw_assumption, one),
-            ),
+            *_figures_of_losses(name, one, chains[0], halved=True),
+        ),
+    )
+
+
+def _figures_of_losses(
+    name: str, columns: Columns, chain: Sequence[int], *, halved: bool = False
+) -> tuple[Figure, ...]:
+    """The three figures of a pool that show errors beside losses.
+
+    `columns` have a row for each predictor, and `chain` the rows of the maximum dominance set.
+    `halved` says that they are measured on one half of the test images.
+    """
+    return (
+        Figure(
+            f"{name}_trends",
+            f"Errors against the classification error, each divided by its mean"
+            f"{', on one half' if halved else ''}. Points are checkpoints, lines are kernel "
+            "regressions (figures 3 and 6).",
+            partial(draw_trends, columns),
+        ),
+        Figure(
+            f"{name}_dominance",
+            f"The truthful errors along the maximum dominance set{' of one half' if halved else ''}"
+            " (figures 2 and 5).",
+            partial(draw_dominance, columns, chain),
+        ),
+        Figure(
+            f"{name}_assumption",
+            "Errors against the loss over n, which they equal for calibrated predictors (dotted "
+            "line; figure 4).",
+            partial(draw_assumption, columns),
         ),
     )
 
@@ -376,22 +388,6 @@ def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
                 "and in 5 bins (bottom; figure 1).",
                 partial(draw_checkpoints, columns),
             ),
-            Figure(
-                f"{name}_trends",
-                "Errors against the classification error, each divided by its mean. Points are "
-                "checkpoints, lines are kernel regressions (figures 3 and 6).",
-                partial(draw_trends, columns),
-            ),
-            Figure(
-                f"{name}_dominance",
-                "The truthful errors along the maximum dominance set (figures 2 and 5).",
-                partial(draw_dominance, columns, ranks.chain),
-            ),
-            Figure(
-                f"{name}_assumption",
-                "Errors against the loss over n, which they equal for calibrated predictors "
-                "(dotted line; figure 4).",
-                partial(draw_assumption, columns),
-            ),
+            *_figures_of_losses(name, columns, ranks.chain),
         ),
     )

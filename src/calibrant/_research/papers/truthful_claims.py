@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.losses import classification_error
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce
 from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._core.typing import Array
 from calibrant._inference.ranks import average_ranks
 from calibrant._research.papers.folder import Columns, Section, Table, columns_of
 from calibrant._research.papers.pool import BIN_COUNTS, LOSSES, pool_files, read_trace
@@ -24,7 +24,6 @@ from calibrant._research.papers.truthful_ranks import HalvedPool
 from calibrant.examples import load
 from calibrant.scaling._temperature import TemperatureScaling
 
-Array = NDArray[np.float64]
 # Of a pool of many checkpoints so many, evenly spaced, are measured in both kinds of bins.
 MOST_PREDICTORS = 60
 
@@ -40,8 +39,8 @@ def straight_lines(columns: Columns) -> Columns:
     better, rows = errors <= np.median(errors), []
     for first, second in combinations(LOSSES, 2):
         x, y = np.asarray(columns[first]), np.asarray(columns[second])
-        row = {"loss": first, "over": second, "R^2": _square(x, y)}
-        rows.append({**row, "R^2, better half": _square(x[better], y[better])})
+        row = {"loss": first, "over": second, "R^2": _r_squared(x, y)}
+        rows.append({**row, "R^2, better half": _r_squared(x[better], y[better])})
     return columns_of(rows)
 
 
@@ -52,7 +51,7 @@ def _correlation(x: Array, y: Array) -> float | None:
     return float(np.corrcoef(x, y)[0, 1])
 
 
-def _square(x: Array, y: Array) -> float | None:
+def _r_squared(x: Array, y: Array) -> float | None:
     """The squared correlation of two columns, R^2 of a straight line."""
     found = _correlation(x, y)
     return None if found is None else found**2
@@ -69,7 +68,7 @@ def scaled_predictors(data: str | os.PathLike[str] | None) -> tuple[list[Array],
         pairs = [(t, c) for t in traces for c in range(len(t.val_logits))]
         chosen = pairs[:: -(-len(pairs) // MOST_PREDICTORS)]
         given = [(t.val_logits[c], t.val_labels, t.test_logits[c]) for t, c in chosen]
-        return [_scaled(*each) for each in given], traces[0].test_labels
+        return [_scaled_predictions(*each) for each in given], traces[0].test_labels
     network, rng = load("fashion"), np.random.default_rng(0)
     out = []
     for noise in np.linspace(4.0, 0.0, 20):
@@ -77,11 +76,11 @@ def scaled_predictors(data: str | os.PathLike[str] | None) -> tuple[list[Array],
             logits + noise * rng.normal(size=logits.shape)
             for logits in (network.val_logits, network.test_logits)
         )
-        out.append(_scaled(val, network.val_labels, test))
+        out.append(_scaled_predictions(val, network.val_labels, test))
     return out, network.test_labels
 
 
-def _scaled(val_logits: Any, val_labels: Any, test_logits: Any) -> Array:
+def _scaled_predictions(val_logits: Any, val_labels: Any, test_logits: Any) -> Array:
     """Test predictions at the temperature that fits the validation rows."""
     scaler = TemperatureScaling().fit(val_labels, np.asarray(val_logits, np.float64))
     return np.asarray(scaler.transform(np.asarray(test_logits, np.float64)))
@@ -91,13 +90,13 @@ def fixed_and_quantile(predictors: Sequence[Array], labels: Any) -> Columns:
     """Columns of rank correlations over predictors: of each error in fixed bins with itself in
     quantile bins, and of both with the classification error.
     """
-    losses = _ranked([classification_error(labels, p) for p in predictors])
+    losses = _ranks([classification_error(labels, p) for p in predictors])
     rows = []
     for m in BIN_COUNTS:
         kinds = EqualWidth(m, closed="right"), Quantile(m, ties="rank")
         both = [[_errors(labels, p, bins) for p in predictors] for bins in kinds]
         for name in both[0][0]:
-            fixed, quantile = (_ranked([each[name] for each in kind]) for kind in both)
+            fixed, quantile = (_ranks([each[name] for each in kind]) for kind in both)
             pairs = ((fixed, quantile), (losses, fixed), (losses, quantile))
             titles = "fixed / quantile", "error / fixed", "error / quantile"
             found = (_correlation(*pair) for pair in pairs)
@@ -105,7 +104,7 @@ def fixed_and_quantile(predictors: Sequence[Array], labels: Any) -> Columns:
     return columns_of(rows)
 
 
-def _ranked(values: Sequence[float]) -> Array:
+def _ranks(values: Sequence[float]) -> Array:
     """The average ranks of some numbers."""
     return average_ranks(np.asarray(values)[:, None]).ravel()
 

@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._research.papers.figures import COLOURS, new_figure, style
+from calibrant._core.typing import Array
+from calibrant._research.papers.figures import COLOURS, new_figure
 from calibrant._research.papers.pool import BIN_COUNTS, ERRORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-Array = NDArray[np.float64]
 TITLES = {
     "conf_ece": "ConfECE (not truthful)",
     "conf_ce": "ConfCE (not truthful)",
@@ -31,8 +30,7 @@ def trend(x: Array, y: Array, places: Array) -> Array:
     """
     width = 0.06 * float(places[-1] - places[0])
     kernel = np.exp(-0.5 * ((places[:, None] - x) / width) ** 2)
-    out: Array = kernel @ y / kernel.sum(axis=1)
-    return out
+    return kernel @ y / kernel.sum(axis=1)
 
 
 def _plot_points(axis: Axes, x: Array, y: Array, **look: Any) -> None:
@@ -47,8 +45,7 @@ def draw_cells(columns: Mapping[str, Sequence[Any]], names: Mapping[str, str]) -
     """
     column = {name: np.asarray(values) for name, values in columns.items()}
     parts = list(dict.fromkeys(columns["part"]))
-    figure, axes = new_figure(2, 2, size=(7.2, 6.6), sharex=True)
-    with style():
+    with new_figure(2, 2, size=(7.2, 6.6), sharex=True) as (figure, axes):
         for axis, (error, name) in zip(axes.ravel(), names.items(), strict=True):
             for i, part in enumerate(parts):
                 own = (column["part"] == part) & (column["error"] == error)
@@ -85,8 +82,7 @@ def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
     x = np.asarray(columns["classification_error"])
     kept = x <= np.quantile(x, 0.95)
     errors, counts = ("conf_ece", "conf_ce_corrected", "classwise_ce"), (2000, 5)
-    figure, axes = new_figure(2, 3, size=(7.2, 4.4), sharex=True)
-    with style():
+    with new_figure(2, 3, size=(7.2, 4.4), sharex=True) as (figure, axes):
         for row, m in zip(axes, counts, strict=True):
             for axis, error, colour in zip(row, errors, COLOURS, strict=False):
                 y = np.asarray(columns[f"{error}_{m}"])
@@ -110,8 +106,7 @@ def draw_trends(columns: dict[str, list[Any]]) -> Drawing:
     low, high = np.quantile(x, [0.0, 0.95])
     kept = x <= high
     places = np.linspace(low, high, 120)
-    figure, axes = new_figure(2, 2, size=(7.2, 5.4), sharex=True)
-    with style():
+    with new_figure(2, 2, size=(7.2, 5.4), sharex=True) as (figure, axes):
         for axis, error in zip(axes.ravel(), ERRORS, strict=True):
             for colour, m in zip(COLOURS, BIN_COUNTS, strict=False):
                 y = np.asarray(columns[f"{error}_{m}"])
@@ -136,9 +131,8 @@ def draw_dominance(columns: dict[str, list[Any]], chain: Sequence[int]) -> Drawi
     `columns` are those of a pool (see `pool.measure_predictor`), and `chain` has the indices of its
     predictors.
     """
-    figure, axes = new_figure(1, 2, size=(7.2, 2.9))
     place = np.arange(1, len(chain) + 1)
-    with style():
+    with new_figure(1, 2, size=(7.2, 2.9)) as (figure, axes):
         for axis, error in zip(axes[0], ("conf_ce_corrected", "classwise_ce"), strict=True):
             for colour, m in zip(COLOURS, BIN_COUNTS, strict=False):
                 y = np.asarray(columns[f"{error}_{m}"])[list(chain)]
@@ -156,13 +150,12 @@ def draw_assumption(columns: dict[str, list[Any]]) -> Drawing:
 
     A dotted line shows that equality. `columns` are those of a pool (see `pool.measure_predictor`).
     """
-    figure, axes = new_figure(1, 2, size=(7.2, 2.9))
     n_test, n_classes = columns["n_test"][0], columns["n_classes"][0]
     pairs = (
         ("conf_ce_corrected", "confidence_loss", 1.0, "confidence loss"),
         ("classwise_ce", "brier", float(n_classes), "Brier score"),
     )
-    with style():
+    with new_figure(1, 2, size=(7.2, 2.9)) as (figure, axes):
         for axis, (error, loss, parts, label) in zip(axes[0], pairs, strict=True):
             x = np.asarray(columns[loss])
             kept = x <= np.quantile(x, 0.98)

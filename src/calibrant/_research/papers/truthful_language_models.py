@@ -15,17 +15,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.losses import brier_score
 from calibrant._api.metrics.truthful import lin_ce
 from calibrant._core.binning import Quantile
 from calibrant._core.errors import CalibrantWarning
+from calibrant._core.typing import Array
 from calibrant._research.papers.folder import Columns, Section, Table, columns_of
 from calibrant.scaling._isotonic import IsotonicCalibration
 from calibrant.scaling._platt import PlattScaling
 
-Array = NDArray[np.float64]
 FILE = "llm_multiple_choice.npz"
 BINS = (5, 20, 100)
 SPLIT_SEED = 42

@@ -13,14 +13,13 @@ from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
 from calibrant._core.binning import EqualWidth, LevelSets, Quantile
+from calibrant._core.typing import Array
 from calibrant._research.papers.folder import Columns, Erratum, Section, Table, columns_of
 
-Array = NDArray[np.float64]
 Measure = Callable[[Any, Any], float]
 
 
@@ -62,8 +61,7 @@ class World:
         """The distribution of the label given each prediction of h, (m, k)."""
         _, alike = np.unique(h, axis=0, return_inverse=True)
         same = (alike.ravel()[:, None] == alike.ravel()) * self.chances
-        out: Array = same @ self.truths / same.sum(axis=1, keepdims=True)
-        return out
+        return same @ self.truths / same.sum(axis=1, keepdims=True)
 
     def risk(self, error: str, h: Array) -> float:
         """The expected loss that belongs to an error."""
@@ -74,7 +72,7 @@ class World:
         q = (self.chances[:, None] * self.truths).ravel()
         cells = np.flatnonzero(q > 0)
         k, terms = self.truths.shape[1], []
-        for counts in _counts(n, cells.size):
+        for counts in _all_counts(n, cells.size):
             weight = math.factorial(n) * math.prod(
                 q[cell] ** count / math.factorial(count)
                 for cell, count in zip(cells, counts, strict=True)
@@ -84,7 +82,7 @@ class World:
         return math.fsum(terms)
 
 
-def _counts(n: int, size: int) -> Iterator[tuple[int, ...]]:
+def _all_counts(n: int, size: int) -> Iterator[tuple[int, ...]]:
     """Every way to put n rows into cells, as counts."""
     for bars in combinations(range(n + size - 1), size - 1):
         ends = (-1, *bars, n + size - 1)
@@ -166,7 +164,7 @@ def theorem_4_1(n: int = 2) -> Columns:
     # A feature is now a pair of what f sees and what the noise made of it, which no label sees.
     wide = World((WORLD.chances[:, None] * kernel).ravel(), WORLD.truths.repeat(2, axis=0))
     f, g = wide.truths, wide.recalibrated(np.tile(np.eye(2), (3, 1)))
-    return _both(wide, [("g", f, g)], n, (1, 5), ("E[f]", "E[g]"))
+    return _compare_expected_errors(wide, [("g", f, g)], n, (1, 5), ("E[f]", "E[g]"))
 
 
 def theorem_4_2(n: int = 3) -> Columns:
@@ -179,14 +177,14 @@ def theorem_4_2(n: int = 3) -> Columns:
     near = np.array([[0.41, 0.31, 0.28], [0.4, 0.32, 0.28], [0.4, 0.31, 0.29]])
     predictors = (
         ("overconfident", sharp),
-        (("wrong, two of them equal"), alike),
+        ("wrong, two of them equal", alike),
         ("almost equal", near),
     )
     listed = [(name, WORLD.recalibrated(h), h) for name, h in predictors]
-    return _both(WORLD, listed, n, (5,), ("E[recalibrated]", "E[h]"))
+    return _compare_expected_errors(WORLD, listed, n, (5,), ("E[recalibrated]", "E[h]"))
 
 
-def _both(
+def _compare_expected_errors(
     world: World,
     listed: list[tuple[str, Array, Array]],
     n: int,
@@ -254,7 +252,7 @@ def section(seed: int, quick: bool) -> Section:
                 limits_of_3_3(seed, 40 if quick else 200),
             ),
             Table(
-                "theorem_4_1", ("Theorem 4.1: f, and g, which sees f through noise."), theorem_4_1()
+                "theorem_4_1", "Theorem 4.1: f, and g, which sees f through noise.", theorem_4_1()
             ),
             Table("theorem_4_2", "Theorem 4.2: before and after recalibration.", theorem_4_2()),
             Table("theorem_4_3", "Theorem 4.3: the bias against the gap.", theorem_4_3()),

@@ -26,6 +26,7 @@ from calibrant._inference.ranks import (
     spearman_margin,
     spearman_table,
 )
+from calibrant._research.papers.folder import columns_of
 from calibrant._research.papers.pool import BIN_COUNTS, ERRORS, LOSSES
 from calibrant._research.papers.truthful_printed import NAMES, TABLE_1
 
@@ -43,24 +44,12 @@ class Part:
     keeps: Callable[[Array, Array], Mask]
 
 
-def _all(error: Array, done: Array) -> Mask:
-    return done > 0
-
-
-def _late(error: Array, done: Array) -> Mask:
-    return done > 0.6
-
-
-def _low(error: Array, done: Array) -> Mask:
-    return error < 0.5
-
-
 # The paper leaves out warm-up epochs "by classification error" and does not say by which, so that
 # several parts stand beside each other.
 PARTS = (
-    Part("all epochs", _all),
-    Part("last 2/5 of epochs", _late),
-    Part("error below 50 %", _low),
+    Part("all epochs", lambda error, done: done > 0),
+    Part("last 2/5 of epochs", lambda error, done: done > 0.6),
+    Part("error below 50 %", lambda error, done: error < 0.5),
 )
 
 
@@ -119,8 +108,7 @@ class Ranks:
     @cached_property
     def value(self) -> Array:
         """The mean over the halves."""
-        mean: Array = self.halves.mean(axis=0)
-        return mean
+        return self.halves.mean(axis=0)
 
     @cached_property
     def over_traces(self) -> Array:
@@ -136,14 +124,15 @@ class Ranks:
         splits, each used both ways, the mean has half of the variance of one half. That is what the
         2 S values have about their mean, with S degrees of freedom.
         """
-        variance: Array = self.halves.var(axis=0)
-        return variance
+        return self.halves.var(axis=0)
 
     def interval(self, cell: Cell) -> Interval:
         """A correlation with its interval over traces and test images."""
         value, at = float(self.value[cell.at]), cell.at
         images = float(self.over_images[at])
-        variance, df = _pooled(self._traces(float(self.over_traces[at])), self._images(images))
+        variance, df = _sum_of_variances(
+            self._traces(float(self.over_traces[at])), self._images(images)
+        )
         return Interval(value, *correlation_interval(value, variance, df))
 
     def less(self, other: Ranks, cell: Cell) -> Interval:
@@ -168,9 +157,11 @@ class Ranks:
         )
 
     def _traces(self, variance: float) -> Variance:
+        """A variance over traces, with a degree of freedom fewer than there are traces."""
         return Variance(variance, len(self.left_out) - 1)
 
     def _images(self, variance: float) -> Variance:
+        """A variance over test images, with a degree of freedom for each split into halves."""
         return Variance(variance, len(self.halves) // 2)
 
 
@@ -181,7 +172,7 @@ class Variance(NamedTuple):
     df: int
 
 
-def _pooled(*parts: Variance) -> tuple[float, float]:
+def _sum_of_variances(*parts: Variance) -> tuple[float, float]:
     """The sum of variances, and its degrees of freedom (Satterthwaite)."""
     total = sum(part.value for part in parts)
     below = sum(part.value**2 / part.df for part in parts)
@@ -192,7 +183,7 @@ def _difference(value: float, *parts: Variance) -> Interval:
     """A difference of correlations with its interval, by Student's t."""
     from scipy.special import stdtrit
 
-    variance, df = _pooled(*parts)
+    variance, df = _sum_of_variances(*parts)
     reach = float(stdtrit(df, 0.975)) * math.sqrt(variance)
     return Interval(value, value - reach, value + reach)
 
@@ -225,8 +216,7 @@ class HalvedPool:
 
     def rows(self, labels: str, half: int) -> Mask:
         """The rows of one half with these labels."""
-        chosen: Mask = (self.labels == labels) & (self.half == half)
-        return chosen
+        return (self.labels == labels) & (self.half == half)
 
     def of_half(self, half: int) -> Columns:
         """The columns of the rows of one half, with the real labels."""
@@ -267,7 +257,7 @@ class HalvedPool:
         return chains, columns
 
 
-NOTHING = Interval(math.nan, math.nan, math.nan)
+NO_INTERVAL = Interval(math.nan, math.nan, math.nan)
 CELLS = tuple(Cell(*key) for key in TABLE_1)
 # Between 2,000 and 5 bins the paper's correlations differ most between errors.
 WIDEST = {error: Cell(error, "2000", "5") for error in ERRORS}
@@ -303,8 +293,8 @@ class TableOne:
         """The table for the page: a row for each cell, two columns for each part."""
         columns: Columns = {
             "error": [NAMES[cell.error] for cell in CELLS],
-            "first": [_side(cell.first) for cell in CELLS],
-            "second": [_side(cell.second) for cell in CELLS],
+            "first": [_side_text(cell.first) for cell in CELLS],
+            "second": [_side_text(cell.second) for cell in CELLS],
             "paper": [f"{self.printed(cell):.2f}" for cell in CELLS],
         }
         for name in self.real:
@@ -321,7 +311,7 @@ class TableOne:
             null = self.null.get(name)
             for cell in CELLS:
                 found = real.interval(cell)
-                apart = NOTHING if null is None else real.less(null, cell)
+                apart = NO_INTERVAL if null is None else real.less(null, cell)
                 value, margin = TABLE_1[cell][self.setting]
                 rows.append(
                     {
@@ -341,18 +331,15 @@ class TableOne:
                         "less_null_high": apart.high,
                     }
                 )
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return columns_of(rows)
 
     def claims(self) -> Columns:
         """What the paper says between 2,000 and 5 bins, and whether it holds in each part."""
-        columns: Columns = {"between 2,000 and 5 bins": [], "paper": []}
-        columns |= {name: [] for name in self.real}
-        for words, paper, intervals in self._claims():
-            columns["between 2,000 and 5 bins"].append(words)
-            columns["paper"].append(f"{paper:.2f}")
-            for name, found in intervals.items():
-                columns[name].append(f"{_verdict(found, paper)}: {found}")
-        return columns
+        return columns_of(
+            {"between 2,000 and 5 bins": words, "paper": f"{paper:.2f}"}
+            | {name: f"{_verdict(found, paper)}: {found}" for name, found in intervals.items()}
+            for words, paper, intervals in self._claims()
+        )
 
     def _claims(self) -> list[tuple[str, float, Mapping[str, Interval]]]:
         """Each claim: its words, the paper's number, and the interval in each part."""
@@ -375,14 +362,15 @@ class TableOne:
     def paragraphs(self) -> tuple[str, ...]:
         """What the numbers say, in sentences."""
         return (
-            self._what_was_done(),
-            *(self._count_of(name) for name in self.real),
-            self._verdicts(),
-            self._margins(),
-            self._null_alone(),
+            self._method_sentence(),
+            *(self._agreement_in_part(name) for name in self.real),
+            self._verdicts_sentence(),
+            self._margins_sentence(),
+            self._null_sentence(),
         )
 
-    def _what_was_done(self) -> str:
+    def _method_sentence(self) -> str:
+        """How many checkpoints there are, and how they were measured."""
         real = next(iter(self.real.values()))
         return (
             f"{real.n:,} checkpoints: {counted(len(real.left_out), 'training run')} (traces) of "
@@ -393,7 +381,7 @@ class TableOne:
             "calibrated; temperatures are fitted again."
         )
 
-    def _count_of(self, name: str) -> str:
+    def _agreement_in_part(self, name: str) -> str:
         """How many cells of one part agree with the paper."""
         real = self.real[name]
         found = [(real.interval(cell), self.printed(cell)) for cell in CELLS]
@@ -406,7 +394,7 @@ class TableOne:
             f"paper's value in {inside}."
         )
 
-    def _verdicts(self) -> str:
+    def _verdicts_sentence(self) -> str:
         """Which claims hold in every part, in some, and in none."""
         lists: dict[str, list[str]] = {HOLDS: [], FAILS: [], OPEN: [], "": []}
         for words, paper, intervals in self._claims():
@@ -421,7 +409,7 @@ class TableOne:
         said = [f"{start} {'; '.join(lists[key])}." for key, start in named if lists[key]]
         return " ".join(f"Between 2,000 and 5 bins, {each}" for each in said)
 
-    def _margins(self) -> str:
+    def _margins_sentence(self) -> str:
         """What the paper's margin would be here, beside the intervals and the two noises."""
         widths, ratios, images = [], [], []
         for real in self.real.values():
@@ -439,7 +427,7 @@ class TableOne:
             f"{np.nanmax(images):.2f}."
         )
 
-    def _null_alone(self) -> str:
+    def _null_sentence(self) -> str:
         """What exactly calibrated predictors show, and where the measured value differs."""
         cell = WIDEST["conf_ece"]
         nulls = [float(null.value[cell.at]) for null in self.null.values()]
@@ -466,6 +454,6 @@ def _verdict(found: Interval, paper: float) -> str:
     return HOLDS if found.sign() * paper > 0 else FAILS
 
 
-def _side(name: str) -> str:
+def _side_text(name: str) -> str:
     """One side of a cell in the table."""
     return "classification error" if name == "loss" else f"{name} bins"

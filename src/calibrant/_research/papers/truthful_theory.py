@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.losses import brier_score, confidence_loss
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
 from calibrant._core.binning import EqualWidth, LevelSets
+from calibrant._core.typing import Array
 from calibrant._research.papers.folder import Columns, columns_of
 
-Array = NDArray[np.float64]
 Measure = Callable[[Any, Any], float]
 
 
@@ -117,16 +117,16 @@ def lemma_d_1(n: int = 3) -> Columns:
     k = chances.shape[1]
     pairs: dict[str, tuple[Measure, Measure]] = {
         "LinCE (full) and Brier": (
-            lambda y, p: lin_ce(y, p, bins=EqualWidth(5)),
-            lambda y, p: brier_score(y, p),
+            partial(lin_ce, bins=EqualWidth(5)),
+            brier_score,
         ),
         "LinCE (classwise) and Brier / k": (
-            lambda y, p: classwise_ce(y, p, bins=EqualWidth(5)),
+            partial(classwise_ce, bins=EqualWidth(5)),
             lambda y, p: brier_score(y, p) / k,
         ),
         "ConfCE corrected and confidence loss": (
-            lambda y, p: confidence_ce(y, p, bins=EqualWidth(5)),
-            lambda y, p: confidence_loss(y, p),
+            partial(confidence_ce, bins=EqualWidth(5)),
+            confidence_loss,
         ),
     }
     atoms = [(chances[x, y] / len(chances), x, y) for x in range(len(chances)) for y in range(k)]
