@@ -53,8 +53,7 @@ def _probit(u: Array) -> Array:
     """The quantile of the normal distribution at u."""
     from scipy.special import ndtri
 
-    out: Array = ndtri(u)
-    return out
+    return ndtri(u)
 
 
 def _normal(t: Array) -> tuple[Array, Array]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.validation import check_flag, public
@@ -133,6 +132,5 @@ def _result_labels(problem: Problem, targets: FloatArray) -> NDArray[Any]:
     soft `targets`, in the shape of the predictions: (n, k), or (n,) for class 1.
     """
     if bool((problem.targets.max(axis=1) == 1.0).all()):
-        labels: NDArray[np.intp] = problem.targets.argmax(axis=1)
-        return labels
+        return problem.targets.argmax(axis=1)
     return targets[:, 1] if problem.predictions.columns is None else targets

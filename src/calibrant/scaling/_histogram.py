@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.logit_cells import LogitCells
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._problem import Solution, binary_log_loss
 from calibrant.scaling._summed_rows import SummedRows
 
@@ -70,7 +70,6 @@ class HistogramBinning(OneVsRest):
     """
 
     _of_logarithms = False
-    _needs_rows: ClassVar[str | None] = None
     _may_be_unknown = ("values_",)  # bins that were empty in the fit
     _learned = ("edges_", "values_")
     edges_: tuple[FloatArray, ...]
@@ -81,8 +80,7 @@ class HistogramBinning(OneVsRest):
         self, *, bins: Bins = 15, from_logits: bool = False, from_logprobs: bool = False
     ) -> None:
         self.bins = bins
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _check_options(self) -> None:
         """Raise an InputError if an option, such as the binning rule, is invalid."""
@@ -120,10 +118,6 @@ class HistogramBinning(OneVsRest):
                 raise ValueError("the number of values does not fit the bins")
             if not (np.isnan(values) | ((values >= 0) & (values <= 1))).all():
                 raise ValueError("a value of a bin is not a probability")
-
-    def _read(self, predictions: Predictions) -> FloatArray:
-        """The predictions as probabilities, in their own shape; this is what the map reads."""
-        return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
         """The inner edges of the bins of one class, and the mean target of each bin;

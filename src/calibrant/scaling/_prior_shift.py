@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +96,6 @@ class PriorShift(Scaler):
 
     _learned = ("prior_", "source_prior_")
     _without_labels = True
-    _needs_rows: ClassVar[str | None] = None
     prior_: FloatArray
     source_prior_: FloatArray
 
@@ -111,8 +110,7 @@ class PriorShift(Scaler):
     ) -> None:
         self.prior = prior
         self.source_prior = source_prior
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
@@ -397,11 +395,9 @@ def shifted_predictions(
         return softmax(values + moved)
     if values.ndim == 1:
         ones = values * ratio[1]
-        one: FloatArray = ones / (ones + (1.0 - values) * ratio[0])
-        return one
+        return ones / (ones + (1.0 - values) * ratio[0])
     rows = values * ratio
-    out: FloatArray = rows / rows.sum(axis=1, keepdims=True)
-    return out
+    return rows / rows.sum(axis=1, keepdims=True)
 
 
 def _about_vanished(

@@ -77,8 +77,7 @@ def shares_of_labels(
         raise InputError(
             f"y_true has no label of class {absent[0]}, so its share cannot be adjusted: {remedy}"
         )
-    prior: FloatArray = total / total.sum()
-    return prior
+    return total / total.sum()
 
 
 def prior_by_em(proba: FloatArray, source: FloatArray, shares: FloatArray) -> PriorFit:
@@ -127,8 +126,7 @@ def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) 
     def curvature(theta: FloatArray, moved: FloatArray) -> FloatArray:
         """The Hessian of the log loss at theta times the direction `moved`."""
         q = softmax(log_p + theta)
-        out: FloatArray = (shares_of_rows @ q) * moved - (shares_of_rows * (q @ moved)) @ q
-        return out
+        return (shares_of_rows @ q) * moved - (shares_of_rows * (q @ moved)) @ q
 
     mean = shares_of_rows @ np.exp(log_p) if mass.any() else share
     return best_ratio(shares @ targets, prior, mean, value_and_gradient, curvature)

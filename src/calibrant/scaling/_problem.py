@@ -53,8 +53,7 @@ class Problem:
     @cached_property
     def shares(self) -> FloatArray:
         """The weights, scaled to sum to 1, (n,)."""
-        shares: FloatArray = self.weights / self.weights.sum()
-        return shares
+        return self.weights / self.weights.sum()
 
     @cached_property
     def hard(self) -> bool:

@@ -84,6 +84,8 @@ def _arguments(kind: type[Scaler]) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(kind.__init__).parameters
 
 
+# Why most maps that need their rows in memory do so.
+NEEDS_MORE_THAN_SUMS = "its fit needs more than sums"
 # Names of methods in other libraries, and what to use here.
 _TRANSFORM = "transform(y_proba) gives the recalibrated probabilities"
 _HINTS = {
@@ -154,7 +156,7 @@ class Scaler(ABC):
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
     # Why the map cannot be fitted to rows that are only summed; None where it can.
-    _needs_rows: ClassVar[str | None] = "its fit needs more than sums"
+    _needs_rows: ClassVar[str | None] = None
     # The options that a map has besides the two of every map, each with the function that raises an
     # InputError if the option is not what it must be.
     _option_checks: ClassVar[tuple[tuple[str, Callable[[str, Any], object]], ...]] = ()
@@ -164,6 +166,11 @@ class Scaler(ABC):
     _fitted_rows: FittedRows | None = None
     # Whether the map serves predictions: then `transform` does not look for rows of the fit.
     _serving: bool = False
+
+    @public
+    def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
+        self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Register that maps have no pandas index: `self` is the first argument of every call with

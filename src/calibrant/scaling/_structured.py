@@ -18,6 +18,7 @@ from calibrant.scaling._docstrings import documented
 from calibrant.scaling._linear import LinearMap, about_search, centred, check_l2
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Learned, Problem, Solution
+from calibrant.scaling._scaler import NEEDS_MORE_THAN_SUMS
 from calibrant.scaling._softmax_fit import MatrixForm, SoftmaxLoss, VectorForm
 from calibrant.scaling._temperature import check_temperature, fit_temperature
 
@@ -32,6 +33,7 @@ class _StructuredMap(LinearMap):
 
     _learned = ("temperature_", "uniform_", "coef_", "intercept_")
     _penalised = True
+    _needs_rows = NEEDS_MORE_THAN_SUMS
     # The logits as a function of the parameters.
     _form: ClassVar[type[VectorForm]]
     temperature_: float
@@ -173,8 +175,7 @@ class StructuredVectorScaling(_StructuredMap):
     ) -> None:
         self.l2_intercept = l2_intercept
         self.l2_diagonal = l2_diagonal
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
@@ -274,8 +275,7 @@ class StructuredMatrixScaling(_StructuredMap):
         self.l2_intercept = l2_intercept
         self.l2_diagonal = l2_diagonal
         self.l2_off_diagonal = l2_off_diagonal
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:

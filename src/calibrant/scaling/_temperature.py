@@ -76,13 +76,11 @@ class TemperatureScaling(Scaler):
 
     _learned: ClassVar[tuple[str, ...]] = ("temperature_",)
     _class_by_class = False
-    _needs_rows: ClassVar[str | None] = None
     temperature_: float
 
     @public
     def __init__(self, *, from_logits: bool = True, from_logprobs: bool = False) -> None:
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:

@@ -12,8 +12,9 @@ from calibrant._engines.arrays.selection import kernels
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._isotonic import by_level
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._problem import Problem, Solution
+from calibrant.scaling._scaler import NEEDS_MORE_THAN_SUMS
 
 # Weights that sum to less than this share of the number of rows cannot be numbers of rows.
 LIGHT = 0.1
@@ -71,16 +72,12 @@ class VennAbers(OneVsRest):
     """
 
     _of_logarithms = False
+    _needs_rows = NEEDS_MORE_THAN_SUMS
     _learned = ("thresholds_0_", "values_0_", "thresholds_1_", "values_1_")
     thresholds_0_: tuple[FloatArray, ...]
     values_0_: tuple[FloatArray, ...]
     thresholds_1_: tuple[FloatArray, ...]
     values_1_: tuple[FloatArray, ...]
-
-    @public
-    def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
 
     @public
     def predict_both(self, y_proba: Any, *, data: Any = None) -> tuple[FloatArray, FloatArray]:
@@ -152,10 +149,6 @@ class VennAbers(OneVsRest):
             low, high = self._pair(j, np.concatenate([steps, [-np.inf, np.inf]]))
             if not (low < high).all():
                 raise ValueError("p_0 is not below p_1")
-
-    def _read(self, predictions: Predictions) -> FloatArray:
-        """The predictions as probabilities, in their own shape; this is what the map reads."""
-        return predictions.probabilities()
 
     def _solve(self, problem: Problem) -> Solution:
         """Fit the thresholds and values of all maps; with a warning for weights that do not count
