@@ -112,8 +112,8 @@ def at_prior(
     )
     k = problem.n_classes
     new = as_prior(prior, "prior", k)
-    remedy = "give rows of every class"
-    labels = shares_of_labels(problem.shares, problem.targets, problem.class_names, remedy)
+    mass = problem.shares @ problem.targets
+    labels = shares_of_labels(mass, problem.class_names, "give rows of every class")
     source = labels if source_prior is None else as_prior(source_prior, "source_prior", k)
     shifted = problem.targets * (new / labels)
     mass = shifted.sum(axis=1)

@@ -26,7 +26,7 @@ from calibrant._engines.logit_cells import LogitCells
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray
-from calibrant.scaling._problem import Solution, binary_log_loss
+from calibrant.scaling._problem import Solution, log_loss
 from calibrant.scaling._summed_rows import SummedRows
 
 
@@ -137,7 +137,7 @@ class HistogramBinning(OneVsRest):
         solution = self._solution([], [_of_bins(*bins)], rows.class_names)
         _, mass, total = (each[bins[1] > 0] if each is not bins[0] else each for each in bins)
         means = np.clip(total / mass, 0.0, 1.0)
-        return solution, binary_log_loss(means, mass / mass.sum(), means)
+        return solution, log_loss(means, mass / mass.sum(), means)
 
     def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
         """Fit the maps of classes whose bins are summed."""

@@ -12,7 +12,7 @@ from calibrant._engines.logit_cells import LogitCells
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray
-from calibrant.scaling._problem import Solution, binary_log_loss
+from calibrant.scaling._problem import Solution, log_loss
 from calibrant.scaling._summed_rows import SummedRows
 
 # How far rounding may carry a value beyond [0, 1]: a mean of ones may be a little more than 1.
@@ -101,7 +101,7 @@ class IsotonicCalibration(OneVsRest):
         (column,) = columns
         self._set_learned(solution)
         mapped = self._map(0, column.predictions, double)
-        return solution, binary_log_loss(column.targets, column.shares, mapped)
+        return solution, log_loss(column.targets, column.shares, mapped)
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         """The values of the j-th map, by linear interpolation between its thresholds."""

@@ -65,19 +65,16 @@ def as_prior(given: Any, argument: str, n_classes: int | None = None) -> FloatAr
     return prior
 
 
-def shares_of_labels(
-    shares: FloatArray, targets: FloatArray, names: Sequence[str], remedy: str
-) -> FloatArray:
-    """The share of each class in the labels, (k,); an InputError, which ends with `remedy`, if a
-    class has none. `shares` (n,) are weights that sum to 1, `targets` is (n, k).
+def shares_of_labels(mass: FloatArray, names: Sequence[str], remedy: str) -> FloatArray:
+    """The share of each class in the labels, (k,), from their `mass` in each class; an InputError,
+    which ends with `remedy`, if a class has none.
     """
-    total: FloatArray = shares @ targets
-    absent = [name for name, share in zip(names, total, strict=True) if not share > 0]
+    absent = [name for name, own in zip(names, mass, strict=True) if not own > 0]
     if absent:
         raise InputError(
             f"y_true has no label of class {absent[0]}, so its share cannot be adjusted: {remedy}"
         )
-    return total / total.sum()
+    return mass / mass.sum()
 
 
 def prior_by_em(proba: FloatArray, source: FloatArray, shares: FloatArray) -> PriorFit:

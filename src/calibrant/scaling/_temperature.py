@@ -118,7 +118,8 @@ class TemperatureScaling(Scaler):
             return False
         loss_before = logits.loss_before()  # checks every value on its way
         solution = UNCHANGED if logits.are_constant() else _solution(logits.derivatives)
-        self._set_fit(solution, logits.samples.n_classes, logits.row_hashes())
+        self._set_fit(solution, logits.samples.n_classes, logits.samples.n)
+        self._keep_hashes(logits.row_hashes())
         self.loss_before_, self.loss_ = loss_before, logits.loss(1.0 / self.temperature_)
         self._warn(solution.cautions)
         return True
