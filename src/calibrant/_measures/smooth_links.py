@@ -21,13 +21,7 @@ import numpy as np
 
 from calibrant._core.grid import LogitGrid
 from calibrant._core.typing import Array
-from calibrant._measures.smooth import (
-    GAUSSIAN,
-    Spectrum,
-    integral_of_absolute,
-    logistic,
-    smoothed_logits,
-)
+from calibrant._measures.smooth import GAUSSIAN, Spectrum, logistic, smoothed_error
 
 # Laplace noise is 0 for all purposes at this many scales, and logistic noise too.
 FAR = 40.0
@@ -84,14 +78,8 @@ SPECTRA = {"gaussian": GAUSSIAN, "logistic": Spectrum(_logistic_factor, FAR, 12.
 
 def linked_error(grid: LogitGrid, sigma: float, noise: str, link: str) -> float:
     """LS-ECE of places on a grid, the mean over classes, with smooth noise."""
-    kinks = SUMMED_WITH_KINKS if link == "identity" else 0
-    values = []
-    for r, total in enumerate(grid.total_weight):
-        t, plus, minus = smoothed_logits(grid, r, sigma, SPECTRA[noise], kinks)
-        up, down = LINKS[link].back(t)
-        f = plus * down - minus * up
-        values.append(integral_of_absolute(f, float(t[1] - t[0])) / total)
-    return float(np.mean(values))
+    per_sigma = SUMMED_WITH_KINKS if link == "identity" else 0
+    return smoothed_error(grid, sigma, SPECTRA[noise], LINKS[link].back, per_sigma)
 
 
 # --- noise with kinks or jumps, in pieces ---------------------------------------------------------

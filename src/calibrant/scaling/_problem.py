@@ -100,11 +100,16 @@ def problem_of(samples: Samples, *, check: bool = True) -> Problem:
         targets = np.clip(raw.astype(np.float64), 0.0, 1.0)
         targets /= targets.sum(axis=1, keepdims=True)
     weights = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
-    names = samples.class_names or ()
-    if len(names) != k:  # a single column's name is not that of a class
-        names = tuple(str(r) for r in range(k))
+    names = class_names_of(samples.class_names, k)
     voted = None if samples.votes is None else samples.votes.astype(np.float64)
     return Problem(predictions_of(samples), targets, weights, loss_before, names, voted)
+
+
+def class_names_of(names: tuple[str, ...] | None, k: int) -> tuple[str, ...]:
+    """The names of k classes; their numbers where there are none. The name of a single column is
+    not that of a class.
+    """
+    return names if names is not None and len(names) == k else tuple(map(str, range(k)))
 
 
 def weighted_by_votes(samples: Samples) -> Samples:

@@ -29,7 +29,7 @@ from calibrant._engines.logit_cells import KINDS, SOFT, LogitCells, View, cells_
 from calibrant._engines.softmax_sums import FitFacts, SoftmaxModel, SoftmaxSums, softmax_sums
 from calibrant.scaling._formula import Inputs, Node, to_columns
 from calibrant.scaling._predictions import FloatArray, PooledPredictions, Predictions
-from calibrant.scaling._problem import Problem, problem_of, weighted_by_votes
+from calibrant.scaling._problem import Problem, class_names_of, problem_of, weighted_by_votes
 from calibrant.scaling._same_rows import FittedRows, row_hashes
 
 T = TypeVar("T")
@@ -161,8 +161,7 @@ class RowsOfFrame:
     @property
     def class_names(self) -> tuple[str, ...]:
         """The names of the classes; their numbers where they have none."""
-        names, k = self.samples.class_names or (), self.samples.n_classes
-        return names if len(names) == k else tuple(map(str, range(k)))
+        return class_names_of(self.samples.class_names, self.samples.n_classes)
 
     @property
     def _logits(self) -> bool:
@@ -256,8 +255,7 @@ class RowsOfFiles:
     @property
     def class_names(self) -> tuple[str, ...]:
         """The names of the classes; their numbers where they have none."""
-        names, k = self.files.chosen.class_names or (), self._columns
-        return names if len(names) == k else tuple(map(str, range(k)))
+        return class_names_of(self.files.chosen.class_names, self._columns)
 
     @classmethod
     def of_request(cls, request: ReadRequest) -> RowsOfFiles:
@@ -353,9 +351,10 @@ class RowsOfFiles:
             """What is summed of a batch."""
             h, z, w = problem.predictions.log_odds(), problem.targets, problem.weights
             side = np.zeros(len(h), dtype=np.intp)
-            classes = one_against_rest(h.shape[1])
-            return [cells_of(np.ascontiguousarray(h[:, r]), z[:, r], w, side, View())
-                    for r in classes]  # fmt: skip
+            return [
+                cells_of(np.ascontiguousarray(h[:, r]), z[:, r], w, side, View())
+                for r in one_against_rest(h.shape[1])
+            ]
 
         return self.sum(of, lambda parts: list(map(LogitCells.merged, zip(*parts, strict=True))))
 
@@ -377,7 +376,7 @@ class RowsOfFiles:
             sharp = bool(np.isin(problem.predictions.values, (0.0, 1.0)).all())
             return (len(z), total, loss, w @ z, movable, w @ p, soft, n_out, not sharp)
 
-        sums = self.sum(of, lambda parts: tuple(sum(each) for each in zip(*parts, strict=True)))
+        sums = self.sum(of, _sums_of_parts)
         n, weight, loss, mass, movable, predicted, soft, n_out, unsharp = sums
         check_weight_total(weight, n)
         if soft and not unsharp:
@@ -407,20 +406,14 @@ class RowsOfFiles:
     def moments(self) -> tuple[FloatArray, FloatArray, bool]:
         """Mean and variance of each class's score, and whether those of every row are equal."""
 
-        def add(parts: list[Any]) -> Any:
-            """The sums of all parts."""
-            return tuple(sum(each) for each in zip(*parts, strict=True))
-
         def of(problem: Problem) -> tuple[Any, ...]:
             """What is summed of a batch."""
             s, w = problem.predictions.class_scores(), problem.weights
             return float(w.sum()), w @ s, bool((s.max(axis=1) > s.min(axis=1)).any())
 
-        weight, sums, moves = self.sum(of, add)
+        weight, sums, moves = self.sum(of, _sums_of_parts)
         mean = sums / weight
-        (squares,) = self.sum(
-            lambda p: (p.weights @ (p.predictions.class_scores() - mean) ** 2,), add
-        )
+        squares = self.sum(lambda p: p.weights @ (p.predictions.class_scores() - mean) ** 2, sum)
         return mean, squares / weight, not moves
 
     def _columns_of(self, problem: Problem) -> Iterable[tuple[FloatArray, FloatArray]]:
@@ -478,8 +471,13 @@ class RowsOfFiles:
                 return 0.0, 0.0
             return problem.log_loss(fitted._apply(problem.predictions)) * weight, weight
 
-        loss, weight = self.sum(of, lambda parts: tuple(map(sum, zip(*parts, strict=True))))
+        loss, weight = self.sum(of, _sums_of_parts)
         return loss / weight
+
+
+def _sums_of_parts(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The sum over the parts of each entry that they have."""
+    return tuple(sum(each) for each in zip(*parts, strict=True))
 
 
 def _quantile_bins(
