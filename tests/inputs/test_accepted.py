@@ -465,8 +465,9 @@ def test_torch_parameters_views_and_booleans() -> None:
     assert_same_everywhere((torch.tensor(CLASSES), columns_first), (CLASSES, ROWS), turn=1)
     assert_same_everywhere(
         (torch.tensor(LABELS.repeat(2))[::2], torch.tensor(BINARY.repeat(2))[::2]),
-        (LABELS, BINARY), turn=0,
-    )  # fmt: skip
+        (LABELS, BINARY),
+        turn=0,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -785,8 +786,11 @@ def test_a_single_row(name: str, engine_name: str) -> None:
     with engine(engine_name), warnings.catch_warnings():
         warnings.simplefilter("error")
         problems: list[tuple[Any, Any]] = [
-            ([1], [[0.25, 0.75]]), ([[0.5, 0.5]], [[0.25, 0.75]]), ([1], [0.75]), ([0.5], [0.75])
-        ]  # fmt: skip
+            ([1], [[0.25, 0.75]]),
+            ([[0.5, 0.5]], [[0.25, 0.75]]),
+            ([1], [0.75]),
+            ([0.5], [0.75]),
+        ]
         for y_true, y_proba in problems:
             if not takes(name, y_proba):
                 continue

@@ -185,8 +185,9 @@ def test_the_curve_of_equal_centres_is_that_of_one() -> None:
 
 def test_weights_clusters_and_soft_labels() -> None:
     y, p, centre = sample()
-    twice = cal.centres(np.tile(y, 2), np.tile(p, 2), by=np.tile(centre, 2),
-                        groups=np.tile(np.arange(y.size), 2))  # fmt: skip
+    twice = cal.centres(
+        np.tile(y, 2), np.tile(p, 2), by=np.tile(centre, 2), groups=np.tile(np.arange(y.size), 2)
+    )
     weighted = cal.centres(y, p, by=centre, sample_weight=np.full(y.size, 2.0))
     for quantity in ("slope", "observed_expected", "c_statistic"):
         one, two = twice.each[quantity], weighted.each[quantity]

@@ -112,9 +112,9 @@ def test_clusters_widen_and_soft_labels_count_in_part() -> None:
     y, p, _ = logistic(200)
     y, p, groups = np.repeat(y, 4), np.repeat(p, 4), np.repeat(np.arange(200), 4)
     rows = cal.decision_curve(y, p, thresholds=[0.3], recalibration=None).benefits["model"]
-    own = cal.decision_curve(
-        y, p, thresholds=[0.3], recalibration=None, groups=groups
-    ).benefits["model"]  # fmt: skip
+    own = cal.decision_curve(y, p, thresholds=[0.3], recalibration=None, groups=groups).benefits[
+        "model"
+    ]
     assert own.high[0] - own.low[0] > 1.7 * (rows.high[0] - rows.low[0])
     soft = cal.decision_curve([0.25, 0.75], [0.2, 0.7], thresholds=[0.5], recalibration=None)
     assert soft.net_benefit("model") == pytest.approx([(0.75 - 0.25) / 2])
