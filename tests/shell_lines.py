@@ -77,9 +77,12 @@ def _run_in_shell(line: str, folder: str | Path) -> tuple[int, str]:
         # Open for both, or it would be at its end between two commands.
         asking = os.open(words, os.O_RDWR)
         shell = subprocess.Popen(
-            ["bash", "-c", _ASKING + line], cwd=folder, stdout=printed, stderr=subprocess.STDOUT,
+            ["bash", "-c", _ASKING + line],
+            cwd=folder,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
             env={**os.environ, "CALIBRANT_ASKED": asked, "PATH": _path()},
-        )  # fmt: skip
+        )
         try:
             while shell.poll() is None:
                 if select.select([asking], [], [], 0.02)[0]:

@@ -144,15 +144,19 @@ def test_audit_reproduce_and_info(folder, run, capsys):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("report", "NOWHERE"), ("report", "FILE", "--proba", EVIL + "!"),
+        ("report", "NOWHERE"),
+        ("report", "FILE", "--proba", EVIL + "!"),
         ("report", "FILE", "--debug", "--label", EVIL + "?"),
         ("report", "FILE", "--measures", EVIL),
-        ("check", "FILE", "--max", f"{EVIL}=0.1"), ("scale", "--fit", "NOWHERE"),
+        ("check", "FILE", "--max", f"{EVIL}=0.1"),
+        ("scale", "--fit", "NOWHERE"),
         ("scale", "--apply", "FILE", "--scaler", "NOWHERE", "-o", "FILE"),
-        ("merge", "FILE"), ("compare", "FILE", "--models", EVIL), ("conventions", "NOWHERE"),
+        ("merge", "FILE"),
+        ("compare", "FILE", "--models", EVIL),
+        ("conventions", "NOWHERE"),
         ("report", "FILE", "-o", f"{EVIL}.pdf"),
     ],
-)  # fmt: skip
+)
 def test_error_messages_escape_names_that_are_code(folder, run, arguments):
     places = {"FILE": folder / f"{EVIL}.jsonl", "NOWHERE": folder / f"no {EVIL}.csv"}
     code, said = run(*(places.get(argument, argument) for argument in arguments))

@@ -84,8 +84,9 @@ def test_every_format_gives_the_same(tmp_path, capsys, format):
     assert values(found) == cal.evaluate(OUTCOMES, REPORTS, measures=["ece", "brier"]).values
     other = path.rename(tmp_path / "rows.dat")
     assert found_by(capsys, "report", other, "--format", format, "--measures", "ece") == {
-        **found, "measures": found["measures"][:1],
-    }  # fmt: skip
+        **found,
+        "measures": found["measures"][:1],
+    }
 
 
 def test_weights_slices_clusters_and_bins(tmp_path, capsys):

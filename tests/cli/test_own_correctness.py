@@ -74,8 +74,10 @@ def test_rows_are_matched_by_ids_and_in_long_format():
     shuffled = cal.compare(
         {"gpt": CORRECT["gpt"], "qwen": CORRECT["qwen"][order]},
         {"gpt": CONFIDENCE["gpt"], "qwen": CONFIDENCE["qwen"][order]},
-        ids={"gpt": np.arange(N), "qwen": order}, measures=["ece", "brier"], n_resamples=50,
-    )  # fmt: skip
+        ids={"gpt": np.arange(N), "qwen": order},
+        measures=["ece", "brier"],
+        n_resamples=50,
+    )
     long = LONG.sample(frac=1.0, random_state=2)
     first = long[long["model"] == long["model"].iloc[0]]
     in_long = cal.compare("ok", "conf", models="model", ids="id", data=long, by="site",
@@ -224,9 +226,7 @@ def test_weights_follow_the_ids_as_votes_do(votes):
     if votes:
         y, z = (rng.binomial(many, each) for each in (p, q))
     options = {"sample_weight": w, "measures": ["brier", "ece"], "n_resamples": 50, **given}
-    straight = cal.compare(
-        {"a": y, "b": z}, {"a": p, "b": q}, ids={"a": ids, "b": ids}, **options
-    )  # fmt: skip
+    straight = cal.compare({"a": y, "b": z}, {"a": p, "b": q}, ids={"a": ids, "b": ids}, **options)
     shuffled = cal.compare(
         {"a": y, "b": z[order]}, {"a": p, "b": q[order]}, ids={"a": ids, "b": ids[order]}, **options
     )

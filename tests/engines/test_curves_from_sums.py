@@ -83,8 +83,9 @@ def same_cox(found, expected, near=1e-9):
 
 def same_weight(found, expected):
     """The weight of all rows is equal; None where rows have none."""
-    weights = [math.nan if each.n_weighted is None else each.n_weighted for each in
-               (found, expected)]  # fmt: skip
+    weights = [
+        math.nan if each.n_weighted is None else each.n_weighted for each in (found, expected)
+    ]
     assert weights[0] == pytest.approx(weights[1], rel=1e-12, nan_ok=True)
 
 
@@ -468,8 +469,9 @@ def test_confidence_bands_of_cells_reach_no_further_than_cells(monkeypatch):
     found = call("duckdb", cal.reliability_curve, rows, "y", "p", band="confidence")
     at = np.sort(rows["p"])[200:-200]
     for end in ("low", "high"):
-        ends = [np.interp(at, each.points["prediction"], each.points[end]) for each in
-                (found, expected)]  # fmt: skip
+        ends = [
+            np.interp(at, each.points["prediction"], each.points[end]) for each in (found, expected)
+        ]
         assert np.abs(ends[0] - ends[1]).mean() < 2e-3
 
 

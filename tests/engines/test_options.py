@@ -35,8 +35,11 @@ COLUMNS: dict[str, Any] = {
     **dict(zip(NAMED["q"], RNG.dirichlet(np.ones(K), N).T.copy(), strict=True)),
 }
 BINARY, SOFT, MULTI, SOFT_ROWS = (
-    ("y", "p"), ("s", "p"), ("label", NAMED["p"]), (NAMED["q"], NAMED["p"]),
-)  # fmt: skip
+    ("y", "p"),
+    ("s", "p"),
+    ("label", NAMED["p"]),
+    (NAMED["q"], NAMED["p"]),
+)
 BINS = [
     5, cal.EqualWidth(5, "right"), cal.EqualWidth(5, drop_one=True), cal.Quantile(4),
     cal.Quantile(4, ties="rank"), cal.Edges([0, 0.2, 0.7, 1]), cal.LevelSets(), "quantile",

@@ -319,8 +319,12 @@ def test_what_the_kernels_do_not_read():
 # Each kernel has every case above; here is what may be done wrong between them: each precision,
 # kind of label and finding, what has no AUROC, and rows that are not side by side.
 FOR_EVALUATION = (
-    "float16", "odd values in double precision", "one row", "labels of one class", "odd values",
-)  # fmt: skip
+    "float16",
+    "odd values in double precision",
+    "one row",
+    "labels of one class",
+    "odd values",
+)
 
 
 @pytest.mark.parametrize("name", FOR_EVALUATION)

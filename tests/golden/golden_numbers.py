@@ -28,9 +28,12 @@ MAY_MOVE = ("intervals", "floors", "verdict", "compare", "check", "pages")
 DRAWS = 200
 # Data sets whose values alone are recorded: the intervals would be nearly those of another set.
 VALUES_ALONE = (
-    "binary, float32", "binary, logits", "3 classes, float32", "3 classes, logits",
+    "binary, float32",
+    "binary, logits",
+    "3 classes, float32",
+    "3 classes, logits",
     "10 classes, two decimals",
-)  # fmt: skip
+)
 
 INFERRED = [name for name in data_sets() if name not in VALUES_ALONE]
 

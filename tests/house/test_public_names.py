@@ -17,9 +17,13 @@ ROOT = Path(__file__).parents[2]
 SOURCE = Path(cal.__file__).parent
 # Packages whose names users may import, each with an `__all__` of its own.
 PUBLIC = (
-    "calibrant", "calibrant.examples", "calibrant.losses", "calibrant.plots", "calibrant.results",
+    "calibrant",
+    "calibrant.examples",
+    "calibrant.losses",
+    "calibrant.plots",
+    "calibrant.results",
     "calibrant.scaling",
-)  # fmt: skip
+)
 # Modules that other packages are told to import by name.
 INTEGRATIONS = {
     "sklearn", "torchmetrics", "evaluate_metric", "inspect_ai", "lm_eval", "mlflow", "ignite",

@@ -56,8 +56,12 @@ def test_rows_of_classes_are_matched_by_ids():
     order = np.random.default_rng(41).permutation(80)
     moved = {**x, "over": x["over"][order]}
     w = np.linspace(0.5, 2, 80)
-    options = {"from_logits": True, "sample_weight": w, "n_resamples": 50,
-               "measures": ("ece", "classwise_ce", "brier", "auroc")}  # fmt: skip
+    options = {
+        "from_logits": True,
+        "sample_weight": w,
+        "n_resamples": 50,
+        "measures": ("ece", "classwise_ce", "brier", "auroc"),
+    }
     found = cal.compare(y, moved, ids={"y_true": np.arange(80), "over": order}, **options)
     same(found, cal.compare(y, x, **options))
 
@@ -92,9 +96,13 @@ def test_matching_many_rows_takes_no_time():
     rng = np.random.default_rng(43)
     y, u, order = rng.integers(0, 2, n), rng.random(n), rng.permutation(n)
     found = cal.compare(
-        y, {"a": u, "b": u[order]}, ids={"y_true": np.arange(n), "b": order},
-        measures=["ece"], n_resamples=50, bin_counts=(5,),
-    )  # fmt: skip
+        y,
+        {"a": u, "b": u[order]},
+        ids={"y_true": np.arange(n), "b": order},
+        measures=["ece"],
+        n_resamples=50,
+        bin_counts=(5,),
+    )
     assert found.difference("a", "b").value == 0.0
 
 
@@ -151,8 +159,11 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
         ({"a": U["right"], "short": U["over"][:5]}, {}, "short: .*number of rows; got 30 and 5"),
         ({"a": U["right"], "none": None}, {}, "none: y_proba must be numbers"),
         ({"a": U["right"], "single": 0.5}, {}, r"single: y_proba must have the shape"),
-        ({"a": U["right"], "two": np.stack([1 - HOLE, HOLE], axis=1)}, {},
-         r"same classes; the shapes are a \('n',\), two \('n', 2\)"),
+        (
+            {"a": U["right"], "two": np.stack([1 - HOLE, HOLE], axis=1)},
+            {},
+            r"same classes; the shapes are a \('n',\), two \('n', 2\)",
+        ),
         ({1: U["right"], "1": U["over"]}, {}, "two predictors are named '1'"),
         (GOOD, {"measures": []}, "measures must name at least one measure"),
         (GOOD, {"measures": "ece"}, "measures must be a list of names"),
@@ -179,7 +190,7 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
         (GOOD, {"from_logits": "yes"}, "from_logits must be True or False"),
         (GOOD, {"mesures": ["ece"]}, "has no option 'mesures': did you mean 'measures'"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_compared_is_refused(u, options, words):
     with pytest.raises(InputError, match=words):
         cal.compare(Y, u, **options)

@@ -43,8 +43,9 @@ def test_rows_are_in_the_bins_of_the_table(kind: str, rule: Any) -> None:
     samples = samples_of(kind)
     notion: Any = "confidence" if kind == "classes" else "binary"
     problem, (table, cuts, findings) = (
-        problem_of(samples, notion, rule), bin_table(samples, notion, rule),
-    )  # fmt: skip
+        problem_of(samples, notion, rule),
+        bin_table(samples, notion, rule),
+    )
     assert problem is not None
     assert (problem.m, problem.hard) == (cuts.m, not findings.soft)
     np.testing.assert_allclose(table_of(problem).sums, table.sums, rtol=1e-12, atol=1e-12)

@@ -53,8 +53,7 @@ def test_the_metric_measures_what_scores_say(calibration: Any) -> None:
 
 
 def test_values_of_several_entries_and_percent(calibration: Any) -> None:
-    scores = [SampleScore(Score({"score": s, "confidence": c}))
-              for s, c in (("C", 90), ("I", 70))]  # fmt: skip
+    scores = [SampleScore(Score({"score": s, "confidence": c})) for s, c in (("C", 90), ("I", 70))]
     assert calibration(percent=True)(scores)["ece"] == cal.ece([1, 0], [0.9, 0.7])
     with pytest.raises(cal.InputError, match="none is called 'score'"):
         calibration()([SampleScore(Score({"a": 1}))])

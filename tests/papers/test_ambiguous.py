@@ -75,8 +75,10 @@ def done(folder):
 def test_what_a_folder_may_hold(folder) -> None:
     found, unreadable = read_votes(folder)
     assert [(each.name, each.rows, len(each.votes)) for each in found] == [
-        ("net_a", "people", 400), ("net_b", "people", 400), ("text", "text", 393),
-    ]  # fmt: skip
+        ("net_a", "people", 400),
+        ("net_b", "people", 400),
+        ("text", "text", 393),
+    ]
     assert unreadable == ("broken",)
     a, b, _ = found
     np.testing.assert_allclose(np.diff(a.logits), np.diff(b.logits), atol=1e-9)
@@ -203,8 +205,12 @@ def test_the_page_is_whole(done) -> None:
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    names = ["cifar10_resnet56", "cifar10h_human_counts", "cifar10_lenet-5_probs",
-             "snli_roberta-base_seed0_dev_test_logits_chaosnli"]  # fmt: skip
+    names = [
+        "cifar10_resnet56",
+        "cifar10h_human_counts",
+        "cifar10_lenet-5_probs",
+        "snli_roberta-base_seed0_dev_test_logits_chaosnli",
+    ]
     if not all((FOLDER / f"{name}.npz").is_file() for name in names):
         pytest.skip("the votes are not at hand: CALIBRANT_DATA names the folder to look in")
     folder = tmp_path_factory.mktemp("votes")

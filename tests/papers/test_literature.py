@@ -206,8 +206,10 @@ def test_each_printed_number_has_its_verdict(done):
         "not at hand",
     ]  # fmt: skip
     assert columns["comes out with"][1:4] == [
-        "10 bins, right", "10 bins, 1 in no bin, 0 in no bin", "",
-    ]  # fmt: skip
+        "10 bins, right",
+        "10 bins, 1 in no bin, 0 in no bin",
+        "",
+    ]
     assert columns["why"][2:4] == ["some rows are in no bin", "of another run"]
     assert "gone.csv is not there" in columns["why"][6] and columns["measured"][6] is None
     sources = done.tables["sources"].columns

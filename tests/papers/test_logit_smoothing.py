@@ -165,8 +165,10 @@ class TestFolderOfPredictions:
         (tmp_path / "broken.npz").write_bytes(b"PK not a zip")
         found = read_predictions(tmp_path)
         assert {k: [p.name for p in v] for k, v in found.sets.items()} == {
-            "many": ["x"], "net": ["net_a", "net_b"], "rain": ["rain"],
-        }  # fmt: skip
+            "many": ["x"],
+            "net": ["net_a", "net_b"],
+            "rain": ["rain"],
+        }
         assert [p.from_logits for p in found.predictors] == [False, True, False, False]
         assert found.predictors[0].labels.tolist() == [True, False]
         assert set(found.left_out) == {"other.npz", "broken.npz"}

@@ -244,9 +244,13 @@ def test_papers_use_the_public_api_alone() -> None:
     """
     shown = ("results._rendering", "results._plots.style", "results._pages.page")
     written = (
-        "_core.errors", "_core.validation", "_core.optional", "_core.atomic_files",
-        "_core.progress", "_research.papers",
-    )  # fmt: skip
+        "_core.errors",
+        "_core.validation",
+        "_core.optional",
+        "_core.atomic_files",
+        "_core.progress",
+        "_research.papers",
+    )
     # The examples are a public module; thousands of checkpoints are read once for all measures.
     read_once = (
         "_api.rows", "_core.typing", "_data.samples", "_inference.ranks", "_measures",

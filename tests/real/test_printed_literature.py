@@ -56,8 +56,11 @@ def chosen(*wanted: str) -> Rows:
 def audited(subset: str, column: str) -> Rows:
     """The rows of a model, and of one domain of it, with questions as clusters."""
     model, _, domain = subset.partition(" / ")
-    rows = [row for row in table("llm_audit_mmlu.csv")
-            if row["model"] == model and domain in ("", row["domain"])]  # fmt: skip
+    rows = [
+        row
+        for row in table("llm_audit_mmlu.csv")
+        if row["model"] == model and domain in ("", row["domain"])
+    ]
     name, scale = ("stated_confidence", 100) if column == "stated" else ("token_probability", 1)
     return Rows(
         np.array([float(row[name]) for row in rows]) / scale,
@@ -75,8 +78,11 @@ def test_all_aurocs_of_language_models_are_met():
 
 
 def test_two_eces_of_language_models_leave_out_confidences_of_one():
-    lines = [line for line in table("printed.csv")
-             if line["file"] == "llm_multiple_choice.npz" and line["measure"] == "ece"]  # fmt: skip
+    lines = [
+        line
+        for line in table("printed.csv")
+        if line["file"] == "llm_multiple_choice.npz" and line["measure"] == "ece"
+    ]
     wrong = []
     for line in lines:
         rows = chosen(SHORT[line["subset"]], "norm")

@@ -205,8 +205,10 @@ def compared(folder):
     need("altair")
     e = examples.load("fashion-shirt")
     y, h = e.test_labels[:800], e.test_logits[:800]
-    proba = {name: 1 / (1 + np.exp(-h / t)) for name, t in (("as is", 1), ("T 1.8", 1.8),
-             (NASTY[0] + "y" * 300, 4), ("alike", 1))}  # fmt: skip
+    proba = {
+        name: 1 / (1 + np.exp(-h / t))
+        for name, t in (("as is", 1), ("T 1.8", 1.8), (NASTY[0] + "y" * 300, 4), ("alike", 1))
+    }
     found = cal.compare(y, proba, measures=COMPARED, n_resamples=100, by=np.arange(800) % 2)
     path = found.save(folder / "compared.html", source="three temperatures")
     return Made(path, y, proba, found)

@@ -50,8 +50,10 @@ def multiclass(n=300, k=6, seed=0):
 def _comparison(more=()):
     y, p = binary()
     rng = np.random.default_rng(1)
-    predictions = {name: np.clip(p + 0.05 * i * rng.normal(size=p.size), 0, 1)
-               for i, name in enumerate((*NASTY, *more))}  # fmt: skip
+    predictions = {
+        name: np.clip(p + 0.05 * i * rng.normal(size=p.size), 0, 1)
+        for i, name in enumerate((*NASTY, *more))
+    }
     return cal.compare(y, predictions, measures=["ece", "brier"], n_resamples=60)
 
 
