@@ -63,9 +63,15 @@ def _path() -> str:
 def _run_installed(line: str, folder: str | Path) -> tuple[int, str]:
     """With the command that is installed, in processes of its own."""
     done = subprocess.run(
-        ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": _path()}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=300,
-    )  # fmt: skip
+        ["bash", "-c", line],
+        cwd=folder,
+        env={**os.environ, "PATH": _path()},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        timeout=300,
+    )
     return done.returncode, done.stdout
 
 

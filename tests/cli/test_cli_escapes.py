@@ -42,11 +42,16 @@ def folder(tmp_path):
     rows = {"label": outcomes, EVIL: p, "p": p, f"by {EVIL}": [EVIL, "plain"] * (N // 2)}
     (tmp_path / f"{EVIL}.jsonl").write_text(
         "".join(
-            json.dumps({name: values[i] if name[:2] == "by" else float(values[i])
-                        for name, values in rows.items()}) + "\n"
+            json.dumps(
+                {
+                    name: values[i] if name[:2] == "by" else float(values[i])
+                    for name, values in rows.items()
+                }
+            )
+            + "\n"
             for i in range(N)
         )
-    )  # fmt: skip
+    )
     probs = [{EVIL: float(1 - u), "b": float(u)} for u in p]
     (tmp_path / f"classes {EVIL}.jsonl").write_text(
         "".join(

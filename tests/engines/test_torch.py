@@ -138,9 +138,17 @@ RULES: dict[str, Any] = {
 BY_ORDER = ("quantile", "many quantiles", "by rank", "level sets")
 # Each kind of prediction and target has every rule; a type or a shape of theirs has some of them.
 EVERY_RULE = (
-    "fractions", "weighted ties", "overshoot", "weighted logits", "tied rows",
-    "weighted soft rows", "overshooting rows", "logits", "float16 ties", "bfloat16 rows",
-)  # fmt: skip
+    "fractions",
+    "weighted ties",
+    "overshoot",
+    "weighted logits",
+    "tied rows",
+    "weighted soft rows",
+    "overshooting rows",
+    "logits",
+    "float16 ties",
+    "bfloat16 rows",
+)
 
 
 def tensor(values: Any, device: str = "cpu") -> Any:

@@ -499,11 +499,16 @@ def texts_log(folder: Path, task: str, n: int = 40, **more: Any) -> tuple[Path, 
         norm = [log / len(text) for log, text in zip(logs, texts, strict=True)]
         rows.append((gold, logs, texts, float(norm.index(max(norm)) == gold)))
     records = [
-        {**document(i, 3, gold, logs), "arguments": [["Q", f" {text}"] for text in texts],
-         "metrics": ["acc", "acc_norm"], "acc": float(logs.index(max(logs)) == gold),
-         "acc_norm": right, **more}
+        {
+            **document(i, 3, gold, logs),
+            "arguments": [["Q", f" {text}"] for text in texts],
+            "metrics": ["acc", "acc_norm"],
+            "acc": float(logs.index(max(logs)) == gold),
+            "acc_norm": right,
+            **more,
+        }
         for i, (gold, logs, texts, right) in enumerate(rows)
-    ]  # fmt: skip
+    ]
     file = folder / f"samples_{task}_2026-01-02T03-04-05.678901.jsonl"
     file.write_text("\n".join(map(json.dumps, records)))
     return file, rows

@@ -47,10 +47,15 @@ def test_truth_values_numbers_and_numbers_in_quotes(file):
 
 @pytest.mark.parametrize(
     "record",
-    [{"correct": 1}, {"correct": 1, "confidence": None}, {"confidence": 0.5},
-     {"correct": None, "confidence": 0.5}, {"correct": 0, "confidence": math.nan}],
+    [
+        {"correct": 1},
+        {"correct": 1, "confidence": None},
+        {"confidence": 0.5},
+        {"correct": None, "confidence": 0.5},
+        {"correct": 0, "confidence": math.nan},
+    ],
     ids=["no confidence", "null", "no label", "null label", "nan"],
-)  # fmt: skip
+)
 def test_what_is_missing_is_counted_and_never_made_up(file, record):
     lines(file, *GOOD[:2], record, *GOOD[2:])
     with pytest.raises(InputError, match=r"answers\.jsonl, line 3: y_(true|proba)"):

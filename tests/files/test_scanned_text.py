@@ -70,10 +70,16 @@ def outcome(path, fields, **options):
                 first = location.number(0)
                 line = None if location.line is None else location.line(first)
                 arrays = (batch.y_true, batch.y_proba, batch.sample_weight, batch.rows)
-                out.append((
-                    first, batch.chunk.n_rows, line, samples.n_missing, batch.taken,
-                    *((None, None) if a is None else (a.dtype, a.tolist()) for a in arrays),
-                ))  # fmt: skip
+                out.append(
+                    (
+                        first,
+                        batch.chunk.n_rows,
+                        line,
+                        samples.n_missing,
+                        batch.taken,
+                        *((None, None) if a is None else (a.dtype, a.tolist()) for a in arrays),
+                    )
+                )
         # Values are looked at when they are summed.
         value = cal.evaluate_file(path, **fields, **options, measures=["ece"])["ece"]
         return repr(out), value

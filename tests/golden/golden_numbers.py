@@ -238,8 +238,15 @@ def _compared(name: str, comparison: cal.Comparison) -> Found:
 
 
 def _check() -> Found:
-    for name in ("binary", "binary, clusters", "binary, weights", "binary, few rows", "3 classes",
-                 "3 classes, votes", "binary, calibrated"):  # fmt: skip
+    for name in (
+        "binary",
+        "binary, clusters",
+        "binary, weights",
+        "binary, few rows",
+        "3 classes",
+        "3 classes, votes",
+        "binary, calibrated",
+    ):
         rows = data_sets()[name]
         by = rows.by if name in ("binary", "binary, clusters", "3 classes, votes") else None
         limits = {"ece": 0.08, "lin_ce": 0.001, "brier": 0.3}
@@ -276,8 +283,14 @@ def _checked(name: str, check: cal.Check) -> Found:
 
 # Parts of a page that are recorded nowhere else.
 OF_PAGE = (
-    "views", "sensitivity", "before_after", "risk_coverage", "decisions", "histogram", "votes",
-)  # fmt: skip
+    "views",
+    "sensitivity",
+    "before_after",
+    "risk_coverage",
+    "decisions",
+    "histogram",
+    "votes",
+)
 
 
 def _pages() -> Found:

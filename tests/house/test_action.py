@@ -119,10 +119,17 @@ def test_it_installs_the_checkout_that_it_is_of(tmp_path):
     )
     python.chmod(0o755)
     done = subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", INSTALL["run"]], text=True, capture_output=True,
-        env={**os.environ, "PYTHON": str(python), "SOURCE": "/a checkout", "RUNNER_TEMP":
-             str(tmp_path / "temp"), "GITHUB_ENV": str(tmp_path / "env")},
-    )  # fmt: skip
+        ["bash", "-eo", "pipefail", "-c", INSTALL["run"]],
+        text=True,
+        capture_output=True,
+        env={
+            **os.environ,
+            "PYTHON": str(python),
+            "SOURCE": "/a checkout",
+            "RUNNER_TEMP": str(tmp_path / "temp"),
+            "GITHUB_ENV": str(tmp_path / "env"),
+        },
+    )
     assert done.returncode == 0, done.stderr
     assert said.read_text().split("install")[1].strip().endswith("/a checkout[cli]")
     command = (tmp_path / "env").read_text().strip()

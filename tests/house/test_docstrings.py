@@ -23,9 +23,17 @@ from needs import need
 
 # In the order that numpydoc has them.
 SECTIONS = (
-    "Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes",
-    "References", "Examples",
-)  # fmt: skip
+    "Parameters",
+    "Attributes",
+    "Returns",
+    "Yields",
+    "Raises",
+    "Warns",
+    "See Also",
+    "Notes",
+    "References",
+    "Examples",
+)
 OF_ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
 FEWEST_WORDS = {"Parameters": 3}  # elsewhere 2: the name and the type say much
 LONGEST_SUMMARY = 100

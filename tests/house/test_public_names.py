@@ -26,9 +26,17 @@ PUBLIC = (
 )
 # Modules that other packages are told to import by name.
 INTEGRATIONS = {
-    "sklearn", "torchmetrics", "evaluate_metric", "inspect_ai", "lm_eval", "mlflow", "ignite",
-    "tensorboard", "evidently", "hugging_face",
-}  # fmt: skip
+    "sklearn",
+    "torchmetrics",
+    "evaluate_metric",
+    "inspect_ai",
+    "lm_eval",
+    "mlflow",
+    "ignite",
+    "tensorboard",
+    "evidently",
+    "hugging_face",
+}
 
 
 def test_every_other_module_is_private():

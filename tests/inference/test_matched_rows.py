@@ -70,10 +70,18 @@ def test_rows_matched_by_columns_of_a_frame():
     pandas = need("pandas")
     y, u = binary(90)
     order = np.random.default_rng(42).permutation(90)
-    frame = pandas.DataFrame({
-        "y": y, "a": u["right"], "b": u["over"][order], "id": np.arange(90), "id_b": order,
-        "w": np.linspace(1, 2, 90), "where": np.arange(90) % 2, "game": np.arange(90) % 9,
-    })  # fmt: skip
+    frame = pandas.DataFrame(
+        {
+            "y": y,
+            "a": u["right"],
+            "b": u["over"][order],
+            "id": np.arange(90),
+            "id_b": order,
+            "w": np.linspace(1, 2, 90),
+            "where": np.arange(90) % 2,
+            "game": np.arange(90) % 9,
+        }
+    )
     few = {"measures": FEW, "n_resamples": 50}
     options = {"data": frame, "sample_weight": "w", "groups": "game", "by": "where", **few}
     plain = cal.compare(
@@ -113,13 +121,19 @@ KEYS = np.arange(N)
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        ({"y_true": KEYS, "a": KEYS[:-1]}, "ids of 'a' differ from those of y_true: 1 missing, "
-         "such as 29"),
-        ({"y_true": KEYS[1:], "a": KEYS}, "ids of 'a' differ from those of y_true: 1 extra, such "
-         "as 0"),
+        (
+            {"y_true": KEYS, "a": KEYS[:-1]},
+            "ids of 'a' differ from those of y_true: 1 missing, such as 29",
+        ),
+        (
+            {"y_true": KEYS[1:], "a": KEYS},
+            "ids of 'a' differ from those of y_true: 1 extra, such as 0",
+        ),
         ({"y_true": KEYS, "a": KEYS + 1}, "1 missing, such as 0 and 1 extra, such as 30"),
-        ({"y_true": KEYS, "a": np.where(KEYS == 3, 2, KEYS)}, "ids of 'a' must be unique; 2 "
-         "appears more than once"),
+        (
+            {"y_true": KEYS, "a": np.where(KEYS == 3, 2, KEYS)},
+            "ids of 'a' must be unique; 2 appears more than once",
+        ),
         ({"y_true": np.zeros(N, int), "a": KEYS}, "ids of 'y_true' must be unique; 0 appears"),
         ({"y_true": KEYS, "model": KEYS}, "ids names 'model', but y_proba has no predictor"),
         ({"a": KEYS}, "ids must map 'y_true'"),
@@ -131,7 +145,7 @@ KEYS = np.arange(N)
         ({"y_true": "id", "a": KEYS}, "ids of 'y_true' must be one id per row"),
         ({"y_true": KEYS, "a": [1, [2, 3]]}, "ids cannot be read"),
     ],
-)  # fmt: skip
+)
 def test_ids_that_do_not_match_are_refused(ids, words):
     y, u = binary(N)
     with pytest.raises(InputError) as caught:

@@ -22,9 +22,14 @@ def table_of(problem: Any) -> BinTable:
 
 
 RULES: list[Any] = [
-    cal.EqualWidth(15), cal.EqualWidth(7, closed="right"), cal.Edges([0, 0.2, 0.5, 1]),
-    cal.Quantile(8), cal.Quantile(1), cal.Quantile(8, ties="rank"), cal.LevelSets(),
-]  # fmt: skip
+    cal.EqualWidth(15),
+    cal.EqualWidth(7, closed="right"),
+    cal.Edges([0, 0.2, 0.5, 1]),
+    cal.Quantile(8),
+    cal.Quantile(1),
+    cal.Quantile(8, ties="rank"),
+    cal.LevelSets(),
+]
 
 
 def samples_of(kind: str) -> Any:

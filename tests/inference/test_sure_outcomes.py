@@ -62,10 +62,16 @@ def test_both_limits_move_where_all_outcomes_are_alike():
 
 @pytest.mark.parametrize(
     ("measure", "limit", "share"),
-    [("log_loss", 0.1, 0.1 / 27.64), ("brier", 0.1, 0.1), ("rmsce", 0.05, 0.05**2),
-     ("debiased_l2", 0.05, 0.05**2), ("mce", 0.05, 0.05 / 15), ("lin_ce", 0.01, 0.1),
-     ("ece", 0.02, 0.02)],
-)  # fmt: skip
+    [
+        ("log_loss", 0.1, 0.1 / 27.64),
+        ("brier", 0.1, 0.1),
+        ("rmsce", 0.05, 0.05**2),
+        ("debiased_l2", 0.05, 0.05**2),
+        ("mce", 0.05, 0.05 / 15),
+        ("lin_ce", 0.01, 0.1),
+        ("ece", 0.02, 0.02),
+    ],
+)
 def test_a_pass_needs_rows_that_would_have_shown_the_fault(measure, limit, share):
     """Predictions of 0 that are all right: only rows enough make that a pass."""
     needed = int(np.log(0.025) / np.log1p(-share))

@@ -21,9 +21,15 @@ from calibrant._inference.vote_experiments import (
 )
 
 LOSSES = (
-    "distribution", "absolute", "transport", "jensen_shannon", "relative_entropy", "entropy",
-    "root_jensen_shannon", "rank",
-)  # fmt: skip
+    "distribution",
+    "absolute",
+    "transport",
+    "jensen_shannon",
+    "relative_entropy",
+    "entropy",
+    "root_jensen_shannon",
+    "rank",
+)
 
 
 def compositions(m, k):

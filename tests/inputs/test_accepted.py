@@ -42,9 +42,16 @@ INFERENCE = {
 # seconds; of votes are some that hard labels are none of, and so of distributions; labels come in
 # columns; confidences are texts; a figure has no numbers. They have tests of their own.
 ELSEWHERE = {
-    "bin_sensitivity", "check", "clinical_plot", "grouping_gap", "multilabel",
-    "read_confidences", "report", "vote_noise", "vote_profile",
-}  # fmt: skip
+    "bin_sensitivity",
+    "check",
+    "clinical_plot",
+    "grouping_gap",
+    "multilabel",
+    "read_confidences",
+    "report",
+    "vote_noise",
+    "vote_profile",
+}
 
 
 # What a kind of input cannot change, less often: resamples, thresholds, maps that are fitted, and
@@ -917,9 +924,16 @@ def asked(columns: dict[str, Any], library: str | None, **options: Any) -> Any:
     data = None if library is None else need(library).DataFrame(columns)
     named = {name: name if library else columns[name] for name in ("y", "p", "g", "by")}
     return cal.evaluate(
-        named["y"], named["p"], data=data, groups=named["g"], by=named["by"],
-        votes=columns["votes"], uncertainty=True, measures=["ece"], **options,
-    )  # fmt: skip
+        named["y"],
+        named["p"],
+        data=data,
+        groups=named["g"],
+        by=named["by"],
+        votes=columns["votes"],
+        uncertainty=True,
+        measures=["ece"],
+        **options,
+    )
 
 
 @pytest.mark.parametrize("library", [None, "pandas", "polars"])

@@ -21,10 +21,17 @@ def file(tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "meant"),
-    [("--y-true", "--label"), ("--y_true", "--label"), ("--y-proba", "--proba"),
-     ("--y_proba=p", "--proba"), ("--sample-weight", "--weight"), ("--measrues", "--measures"),
-     ("--n-bins", "--bins"), ("--from_logits", "--from-logits")],
-)  # fmt: skip
+    [
+        ("--y-true", "--label"),
+        ("--y_true", "--label"),
+        ("--y-proba", "--proba"),
+        ("--y_proba=p", "--proba"),
+        ("--sample-weight", "--weight"),
+        ("--measrues", "--measures"),
+        ("--n-bins", "--bins"),
+        ("--from_logits", "--from-logits"),
+    ],
+)
 def test_options_by_their_names_in_python(file, given, meant):
     done = run("report", file, given, "label")
     assert done.returncode == 3 and f"did you mean {meant!r}?" in done.stderr

@@ -136,8 +136,13 @@ TAKE_LOGITS = [
 
 
 # Classes too, and displays' constructors; what an estimator gives is no log-probability.
-PLACES = (cal, cal.scaling, "calibrant.plots", "calibrant.integrations.torchmetrics",
-          "calibrant.integrations.evaluate_metric")  # fmt: skip
+PLACES = (
+    cal,
+    cal.scaling,
+    "calibrant.plots",
+    "calibrant.integrations.torchmetrics",
+    "calibrant.integrations.evaluate_metric",
+)
 
 
 def takers():

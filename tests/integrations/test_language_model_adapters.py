@@ -69,8 +69,13 @@ def test_confidences_as_models_write_them(calibration: Any) -> None:
     assert (found["n"], found["n_missing"]) == (3, 3)
     texts = [SampleScore(Score("C", {"confidence": each})) for each in ("0.9", " ", 0.5)]
     assert calibration()(texts)["ece"] == cal.ece([1, 1], [0.9, 0.5])
-    for percent, bad in ((False, "90%"), (False, "high"), (False, [0.9]), (True, "high"),
-                         (True, 140)):  # fmt: skip
+    for percent, bad in (
+        (False, "90%"),
+        (False, "high"),
+        (False, [0.9]),
+        (True, "high"),
+        (True, 140),
+    ):
         with pytest.raises(cal.InputError, match=r"'confidence' of a score is .*percent"):
             calibration(percent=percent)([SampleScore(Score("C", {"confidence": bad}))])
 

@@ -156,9 +156,14 @@ class TestGradients:
 
         def value(logits, weight):
             return loss(
-                logits, torch.tensor(y), from_logits=True, notion=notion, sample_weight=weight,
-                **options, **wide,
-            )  # fmt: skip
+                logits,
+                torch.tensor(y),
+                from_logits=True,
+                notion=notion,
+                sample_weight=weight,
+                **options,
+                **wide,
+            )
 
         given = [tensor.requires_grad_() for tensor in tensors(x, w)]
         assert torch.autograd.gradcheck(value, given, fast_mode=True)

@@ -89,9 +89,15 @@ def twin(y: list[float], v: list[float], level: float) -> dict[str, float]:
             down, up = (middle, up) if below else (down, middle)
         return down
 
-    return {"mean": mean, "error": error, "low": mean - half, "high": mean + half,
-            "tau": math.sqrt(t2), "new_low": min(mean - half, quantile((1 - level) / 2)),
-            "new_high": max(mean + half, quantile((1 + level) / 2))}  # fmt: skip
+    return {
+        "mean": mean,
+        "error": error,
+        "low": mean - half,
+        "high": mean + half,
+        "tau": math.sqrt(t2),
+        "new_low": min(mean - half, quantile((1 - level) / 2)),
+        "new_high": max(mean + half, quantile((1 + level) / 2)),
+    }
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.2, 1.0])

@@ -185,8 +185,14 @@ def test_the_detection_error_in_cells_of_place_and_size():
     corner = rng.uniform(0, 0.6, (n, 2))
     boxes = np.hstack([corner, corner + rng.uniform(0.05, 0.4, (n, 2))])
     right = rng.random(n) < 0.6
-    m = cal.match_boxes(boxes, rng.random(n), boxes[right], images=np.arange(n),
-                        true_images=np.arange(n)[right], size=(1, 1))  # fmt: skip
+    m = cal.match_boxes(
+        boxes,
+        rng.random(n),
+        boxes[right],
+        images=np.arange(n),
+        true_images=np.arange(n)[right],
+        size=(1, 1),
+    )
     assert m.correct.tolist() == right.astype(int).tolist()
     sums: dict[tuple[int, ...], list[float]] = {}
     for i in range(n):
@@ -203,9 +209,14 @@ def test_arrays_go_straight_into_an_evaluation_of_clusters():
     given = world(3, n=200, m=150, n_images=40)
     m = cal.match_boxes(**given)
     found = cal.evaluate(
-        m.correct, m.confidence, groups=m.image, sample_weight=m.weight, measures=["brier"],
-        uncertainty=True, n_resamples=50,
-    )  # fmt: skip
+        m.correct,
+        m.confidence,
+        groups=m.image,
+        sample_weight=m.weight,
+        measures=["brier"],
+        uncertainty=True,
+        n_resamples=50,
+    )
     per_image = [
         np.mean((m.correct - m.confidence)[m.image == image] ** 2) for image in np.unique(m.image)
     ]

@@ -57,9 +57,15 @@ def folder(tmp_path_factory) -> Path:
     save(out, "people", counts=votes, labels=labels)
     logits, votes = made_up(2)
     votes[:7] = 0  # nobody voted on these
-    save(out, "text", dev_logits=logits[:200], dev_chaos_counts=votes[:200],
-         dev_labels=labels[:200], test_logits=logits[200:],
-         test_chaos_counts=votes[200:])  # fmt: skip
+    save(
+        out,
+        "text",
+        dev_logits=logits[:200],
+        dev_chaos_counts=votes[:200],
+        dev_labels=labels[:200],
+        test_logits=logits[200:],
+        test_chaos_counts=votes[200:],
+    )
     save(out, "other", logits=np.zeros((5, 4)), labels=np.zeros(5))
     (out / "broken.npz").write_bytes(b"PK no zip")
     return out

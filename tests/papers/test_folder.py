@@ -51,10 +51,16 @@ def test_everything_is_written(small, tmp_path) -> None:
     folder = small.write(tmp_path / "new" / "out")
     names = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
     assert names == {
-        "index.html", "reproduction.json", "tables/numbers.csv", "tables/numbers.json",
-        "tables/hidden.csv", "tables/hidden.json", "figures/line.svg", "figures/line.png",
+        "index.html",
+        "reproduction.json",
+        "tables/numbers.csv",
+        "tables/numbers.json",
+        "tables/hidden.csv",
+        "tables/hidden.json",
+        "figures/line.svg",
+        "figures/line.png",
         "figures/line.csv",
-    }  # fmt: skip
+    }
     rows = list(csv.DictReader(io.StringIO((folder / "tables/numbers.csv").read_text())))
     assert rows[2] == {"model": NASTY, "error": repr(1 / 3)}
     table = json.loads((folder / "tables/numbers.json").read_text())

@@ -274,8 +274,15 @@ def test_a_cifar_pool_is_trained_and_measured(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(program, "SPLIT_SEEDS", (42, 43))
     images_like_cifar(tmp_path / "images")
     table = tmp_path / "pool.csv.gz"
-    command = ["train_cifar.py", "--images", str(tmp_path / "images"), "--out",
-               str(tmp_path / "traces"), "--table", str(table)]  # fmt: skip
+    command = [
+        "train_cifar.py",
+        "--images",
+        str(tmp_path / "images"),
+        "--out",
+        str(tmp_path / "traces"),
+        "--table",
+        str(table),
+    ]
     interval = sys.getswitchinterval()
     try:
         for more, trained in ((["--most", "1"], 1), ([], 1), ([], 0)):

@@ -19,12 +19,19 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("CALIBRANT_DATA") or REPOSITORY.parent / "shared" / "data")
 FOLDER = DATA / "literature"
 QUANTILES = "10 quantile bins, mean over bins"
-SHORT = {"Mistral 7B": "Mistral", "Mixtral 8x7B": "Mixtral", "SOLAR 10.7B": "Solar",
-         "GPT3.5 Turbo": "gpt-3.5-turbo", "GPT4 Turbo": "gpt-4-turbo",
-         **{f"Llama 2 {n}B": f"Llama-{n}b" for n in (7, 13, 70)},
-         **{f"Llama 3 {n}B": f"Llama3-{n}b" for n in (8, 70)},
-         **{f"{name} {n}B": f"{name}-{n}b" for name, n in
-            (("Falcon", 7), ("Falcon", 40), ("Yi", 6), ("Yi", 34))}}  # fmt: skip
+SHORT = {
+    "Mistral 7B": "Mistral",
+    "Mixtral 8x7B": "Mixtral",
+    "SOLAR 10.7B": "Solar",
+    "GPT3.5 Turbo": "gpt-3.5-turbo",
+    "GPT4 Turbo": "gpt-4-turbo",
+    **{f"Llama 2 {n}B": f"Llama-{n}b" for n in (7, 13, 70)},
+    **{f"Llama 3 {n}B": f"Llama3-{n}b" for n in (8, 70)},
+    **{
+        f"{name} {n}B": f"{name}-{n}b"
+        for name, n in (("Falcon", 7), ("Falcon", 40), ("Yi", 6), ("Yi", 34))
+    },
+}
 
 
 def table(name: str) -> list[dict[str, str]]:

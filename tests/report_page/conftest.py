@@ -159,9 +159,15 @@ def fashion(folder):
     half = np.where(np.arange(900) % 2, "odd", "even")
     # The other pages have all maps side by side, which are slow to fit to ten classes.
     return saved(
-        folder, "fashion", y, p, name="Fashion", by=half, source={"file": "fashion.npz"},
+        folder,
+        "fashion",
+        y,
+        p,
+        name="Fashion",
+        by=half,
+        source={"file": "fashion.npz"},
         recalibrate="temperature",
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="session")
@@ -181,10 +187,16 @@ def nasty(folder):
     labels = (p.cumsum(axis=1)[:, :-1] < rng.random(300)[:, None]).sum(axis=1)
     y = np.array(NASTY, dtype=object)[labels]
     return saved(
-        folder, "nasty", y, p, classes=list(NASTY), name=f"</title>{NASTY[0]}",
-        by=np.array(NASTY, dtype=object)[labels[::-1] % 3], source={NASTY[1]: NASTY[0]},
+        folder,
+        "nasty",
+        y,
+        p,
+        classes=list(NASTY),
+        name=f"</title>{NASTY[0]}",
+        by=np.array(NASTY, dtype=object)[labels[::-1] % 3],
+        source={NASTY[1]: NASTY[0]},
         bins=[0, 0.1, 0.5, 1.0],
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="session")

@@ -373,9 +373,14 @@ def test_the_recipe_names_every_argument():
     y, p = overconfident(120)
     counts = np.stack([3 * (1 - y), 3 * y], axis=1)
     report = cal.report(
-        counts, p, measures=["ece", "brier"], segments={"site": np.arange(120) % 2}, depth=1,
-        resample="rows", recalibrate="platt",
-    )  # fmt: skip
+        counts,
+        p,
+        measures=["ece", "brier"],
+        segments={"site": np.arange(120) % 2},
+        depth=1,
+        resample="rows",
+        recalibrate="platt",
+    )
     report.recipe["options"]["annotators"] = True
     call = _python_call(report)
     assert "annotators=..." in call

@@ -333,8 +333,15 @@ def test_a_rare_event_is_told_in_its_own_proportion():
 
 @pytest.mark.parametrize(
     ("share", "said"),
-    [(1.0, "more than 99%"), (0.995, "more than 99%"), (0.99, "99%"), (0.5, "50%"),
-     (0.005, "less than 1%"), (0.0, "less than 1%"), (math.nan, "–")],
-)  # fmt: skip
+    [
+        (1.0, "more than 99%"),
+        (0.995, "more than 99%"),
+        (0.99, "99%"),
+        (0.5, "50%"),
+        (0.005, "less than 1%"),
+        (0.0, "less than 1%"),
+        (math.nan, "–"),
+    ],
+)
 def test_no_share_of_a_comparison_page_is_certain(share, said):
     assert _percent(share) == said

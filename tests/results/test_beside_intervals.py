@@ -336,11 +336,16 @@ def test_sentences_put_a_number_into_its_interval(name):
 
 def test_the_reader_of_sentences_finds_what_is_wrong():
     wrong = (
-        "ECE 0.075 (95% CI 0 to 0.03)", "it is 0.075 on 2,000 rows, 95% CI 0 to 0.03",
-        "95% CI 0 to 0.03, includes 0; estimate 0.075", r"\textbf{0.075} {\footnotesize [0, 0.03]}",
-        r"0.075$^\dagger$ {\footnotesize [0, 0.03]}", "**0.075** [0, 0.03]", "0.075† [0, 0.03]",
-        "ECE 0.075 (95% CI\n    0 to 0.03)", "  ECE  0.0750  0.0000 to 0.0300  0.1033",
-    )  # fmt: skip
+        "ECE 0.075 (95% CI 0 to 0.03)",
+        "it is 0.075 on 2,000 rows, 95% CI 0 to 0.03",
+        "95% CI 0 to 0.03, includes 0; estimate 0.075",
+        r"\textbf{0.075} {\footnotesize [0, 0.03]}",
+        r"0.075$^\dagger$ {\footnotesize [0, 0.03]}",
+        "**0.075** [0, 0.03]",
+        "0.075† [0, 0.03]",
+        "ECE 0.075 (95% CI\n    0 to 0.03)",
+        "  ECE  0.0750  0.0000 to 0.0300  0.1033",
+    )
     for text in wrong:
         with pytest.raises(AssertionError):
             assert_between(said(text))

@@ -87,11 +87,19 @@ SCALAR = {
     "Platt": ("PlattScaling", {}, lambda t: t[0] * H + t[1], [1.0, 0.0]),
     "Platt of logits": ("PlattScaling", {"from_logits": True}, lambda t: t[0] * H + t[1], [1, 0]),
     "vector": ("VectorScaling", {}, lambda t: t[0] * H + t[1], [1.0, 0.0]),
-    "beta": ("BetaCalibration", {}, lambda t: t[0] * np.log(P) - t[1] * np.log(1 - P) + t[2],
-             [1, 1, 0]),
-    "Dirichlet": ("DirichletCalibration", {},
-                  lambda t: t[0] * np.log(P) - t[1] * np.log(1 - P) + t[2], [1, 1, 0]),
-}  # fmt: skip
+    "beta": (
+        "BetaCalibration",
+        {},
+        lambda t: t[0] * np.log(P) - t[1] * np.log(1 - P) + t[2],
+        [1, 1, 0],
+    ),
+    "Dirichlet": (
+        "DirichletCalibration",
+        {},
+        lambda t: t[0] * np.log(P) - t[1] * np.log(1 - P) + t[2],
+        [1, 1, 0],
+    ),
+}
 
 
 @pytest.mark.parametrize("targets", ["soft", "hard"])

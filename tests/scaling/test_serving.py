@@ -29,9 +29,14 @@ RNG = np.random.default_rng(11)
 N = 200
 GIVEN = {False: {}, True: {"from_logits": True}, LOGPROBS: {"from_logprobs": True}}
 WRITTEN = [
-    TemperatureScaling, scaling.LabelSmoothingTemperature, VectorScaling, PlattScaling,
-    QuadraticScaling, BetaCalibration, PriorShift,
-]  # fmt: skip
+    TemperatureScaling,
+    scaling.LabelSmoothingTemperature,
+    VectorScaling,
+    PlattScaling,
+    QuadraticScaling,
+    BetaCalibration,
+    PriorShift,
+]
 
 
 def rows(columns, given, n=N, seed=0):

@@ -250,9 +250,14 @@ def test_options_of_a_spline_are_checked(options, message):
 
 
 INCREASING = (
-    SplineScaling, BetaCalibration, IsotonicCalibration, CentredIsotonic, VennAbers,
-    partial(QuadraticScaling, increasing=True), partial(SplineScaling, smoothing=1e-6),
-)  # fmt: skip
+    SplineScaling,
+    BetaCalibration,
+    IsotonicCalibration,
+    CentredIsotonic,
+    VennAbers,
+    partial(QuadraticScaling, increasing=True),
+    partial(SplineScaling, smoothing=1e-6),
+)
 
 
 @pytest.mark.parametrize("kind", INCREASING)

@@ -86,8 +86,13 @@ def test_the_fit_is_the_optimum(which, targets):
     assert value(at) <= found.fun + 1e-11
     np.testing.assert_allclose(at, found.x, atol=2e-4)
     assert scaler.loss_ == pytest.approx(
-        log_loss(scaler.fit_transform(getattr(MULTICLASS, targets), MULTICLASS.logits,
-                                      sample_weight=w), z, w), rel=1e-9)  # fmt: skip
+        log_loss(
+            scaler.fit_transform(getattr(MULTICLASS, targets), MULTICLASS.logits, sample_weight=w),
+            z,
+            w,
+        ),
+        rel=1e-9,
+    )
 
 
 @pytest.mark.parametrize("which", KINDS)

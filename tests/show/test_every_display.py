@@ -282,11 +282,19 @@ class TestLegendsOnTheAxesOfOthers:
 
 def test_importing_needs_no_drawing_package():
     modules = (
-        "plots", "integrations._displays", "results", "results._plots.bin_sensitivity",
-        "results._plots.classwise", "results._plots.comparison",
-        "results._plots.reliability", "results._plots.robustness", "results._plots.slices",
-        "results._plots.curves", "results._plots.windows", "results._plots.notebook_charts",
-    )  # fmt: skip
+        "plots",
+        "integrations._displays",
+        "results",
+        "results._plots.bin_sensitivity",
+        "results._plots.classwise",
+        "results._plots.comparison",
+        "results._plots.reliability",
+        "results._plots.robustness",
+        "results._plots.slices",
+        "results._plots.curves",
+        "results._plots.windows",
+        "results._plots.notebook_charts",
+    )
     program = "import importlib, sys\n" + "".join(
         f"importlib.import_module('calibrant.{module}')\n"
         f"assert not {{'matplotlib', 'altair'}} & set(sys.modules), {module!r}\n"
