@@ -97,19 +97,19 @@ def _uniform(h: Array, masses: Array, sigma: float) -> Smoothed:
     """Masses (2, n) at sorted places h, smoothed by uniform noise on [-sigma/2, sigma/2]."""
     sums, half = _prefix(masses), sigma / 2.0
 
-    def at(t: Array) -> Array:
+    def smoothed_at(t: Array) -> Array:
         """The smoothed masses at t."""
         first, last = np.searchsorted(h, t - half), np.searchsorted(h, t + half)
         return (sums[:, last] - sums[:, first]) / sigma
 
-    return at
+    return smoothed_at
 
 
 def _triangular(h: Array, masses: Array, sigma: float) -> Smoothed:
     """The same for triangular noise on [-sigma/2, sigma/2]."""
     sums, moments, half = _prefix(masses), _prefix(masses * h), sigma / 2.0
 
-    def at(t: Array) -> Array:
+    def smoothed_at(t: Array) -> Array:
         """The smoothed masses at t."""
         first, middle, last = (np.searchsorted(h, t + x) for x in (-half, 0.0, half))
         inside = sums[:, last] - sums[:, first]
@@ -117,7 +117,7 @@ def _triangular(h: Array, masses: Array, sigma: float) -> Smoothed:
         away = t * turned - (2.0 * moments[:, middle] - moments[:, first] - moments[:, last])
         return np.maximum(inside - away / half, 0.0) / half
 
-    return at
+    return smoothed_at
 
 
 def _laplace(h: Array, masses: Array, sigma: float) -> Smoothed:
@@ -131,13 +131,13 @@ def _laplace(h: Array, masses: Array, sigma: float) -> Smoothed:
     above = np.logaddexp.accumulate((logs - h / sigma)[:, ::-1], axis=1)[:, ::-1]
     below, above = np.hstack([nothing, below]), np.hstack([above, nothing])
 
-    def at(t: Array) -> Array:
+    def smoothed_at(t: Array) -> Array:
         """The smoothed masses at t."""
         rows, far = np.searchsorted(h, t), t / sigma
         both = np.exp(below[:, rows] - far) + np.exp(above[:, rows] + far)
         return both / (2.0 * sigma)
 
-    return at
+    return smoothed_at
 
 
 class Kernel(NamedTuple):

@@ -1,5 +1,8 @@
-"""Rows that are summed where they are, in the engine of a lazy frame or as files are read: the sums
-that maps are fitted to.
+"""Rows that are not in memory: the sums that a map is fitted to are made in the engine of a lazy
+frame, or while files are read.
+
+A map of one logit is fitted to sums by cell (nearly equal logits); a softmax to sums of its
+derivatives at the parameters of each step. A level is a distinct prediction.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ _FLOOR = -float(logit(np.array(LOG_FLOOR)))
 
 
 class Map(Protocol):
-    """The methods of a fitted map that its loss is computed by."""
+    """A fitted map, as the sum of its loss requires it; `Scaler` is one."""
 
     def _apply(self, predictions: Predictions) -> FloatArray:
         """The mapped probabilities of rows in memory."""
@@ -54,15 +57,15 @@ class Map(Protocol):
 
 
 class SummedRows(Protocol):
-    """Rows that are read anew for every sum. `columns` is None for predictions (n,)."""
+    """Rows of which a fit has only sums; they are read anew for every sum."""
 
     @property
     def columns(self) -> int | None:
-        """The number of columns of predictions; None for (n,)."""
+        """The number of columns of the predictions (n, k); None for (n,)."""
 
     @property
     def given(self) -> Given:
-        """What predictions are given as."""
+        """The kind of predictions: probabilities, logits or log-probabilities."""
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -80,7 +83,7 @@ class SummedRows(Protocol):
 
     @property
     def facts(self) -> FitFacts:
-        """What a fit tells of rows (n, k)."""
+        """The counts, weights and loss of rows (n, k) that do not depend on the map."""
 
     def softmax(self, model: SoftmaxModel, theta: FloatArray) -> SoftmaxSums:
         """The sums of a softmax of rows (n, k), at these parameters."""
@@ -120,13 +123,15 @@ def one_against_rest(columns: int) -> list[int]:
 
 
 class SoftmaxPasses:
-    """The sums of a softmax at any parameters, each made once."""
+    """The sums of a softmax over the rows, as a function of its parameters; each pass over the rows
+    is made once.
+    """
 
     def __init__(self, rows: SummedRows, model: SoftmaxModel) -> None:
         self._rows, self._model, self._known = rows, model, dict[bytes, SoftmaxSums]()
 
     def __call__(self, theta: Any) -> SoftmaxSums:
-        """The sums at the parameters theta."""
+        """The sums at the parameters theta, cached."""
         theta = np.asarray(theta, dtype=np.float64)
         key = theta.tobytes()
         if key not in self._known:
@@ -183,7 +188,7 @@ class RowsOfFrame:
 
     @cached_property
     def facts(self) -> FitFacts:
-        """What a fit tells of rows (n, k), from three queries."""
+        """The counts, weights and loss of rows (n, k), from three queries."""
         from calibrant._engines.frames import fits
 
         return fits.fit_facts(self.samples)
@@ -273,8 +278,10 @@ class RowsOfFiles:
                     self._columns = int(batch.y_proba.shape[1])
                     break
 
-    def sum(self, of: Callable[[Problem], T], join: Callable[[list[T]], T]) -> T:
-        """The sums of all batches. The first pass checks and counts rows, and keeps hashes."""
+    def sum(self, batch_sums: Callable[[Problem], T], join: Callable[[list[T]], T]) -> T:
+        """The sums over all rows, in batches: `batch_sums` makes those of a batch, and `join` adds
+        up those of several. The first pass checks and counts rows, and keeps hashes.
+        """
         first = self.fitted_rows is None
 
         def work(batches: Iterator[Batch]) -> tuple[list[T], list[FittedRows], int, int, set[str]]:
@@ -296,7 +303,7 @@ class RowsOfFiles:
                 if first:
                     own = row_hashes(problem.predictions.values)
                     hashes = [FittedRows.merged([*hashes, FittedRows.from_hashes(own)])]
-                parts = [join([*parts, of(problem)])]
+                parts = [join([*parts, batch_sums(problem)])]
             return parts, hashes, n, gone, notes
 
         out: list[T] = []
@@ -324,8 +331,8 @@ class RowsOfFiles:
     def cells(self, view: View, r: int | None = None) -> LogitCells:
         """The sums by cell of the logits of (n,), or of class r against the rest."""
 
-        def of(problem: Problem) -> LogitCells:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> LogitCells:
+            """The sums of one batch of rows."""
             h, z = problem.predictions.log_odds(), problem.targets
             side = np.zeros(len(h), dtype=np.intp)
             if r is not None:
@@ -338,7 +345,7 @@ class RowsOfFiles:
             target = z[:, 1 if r is None else r]
             return cells_of(h, target, problem.weights, side, view)
 
-        out = self.sum(of, LogitCells.merged)
+        out = self.sum(batch_sums, LogitCells.merged)
         check_weight_total(float(out.w[:, 0].sum()), self.n_rows)
         if r is None and bool((out.side > 0).all() and (out.key % KINDS == SOFT).any()):
             raise swapped_error()
@@ -347,8 +354,8 @@ class RowsOfFiles:
     def class_cells(self) -> list[LogitCells]:
         """The sums by cell of each class that has a map of its own."""
 
-        def of(problem: Problem) -> list[LogitCells]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> list[LogitCells]:
+            """The sums of one batch of rows."""
             h, z, w = problem.predictions.log_odds(), problem.targets, problem.weights
             side = np.zeros(len(h), dtype=np.intp)
             return [
@@ -356,14 +363,16 @@ class RowsOfFiles:
                 for r in one_against_rest(h.shape[1])
             ]
 
-        return self.sum(of, lambda parts: list(map(LogitCells.merged, zip(*parts, strict=True))))
+        return self.sum(
+            batch_sums, lambda parts: list(map(LogitCells.merged, zip(*parts, strict=True)))
+        )
 
     @cached_property
     def facts(self) -> FitFacts:
-        """What a fit tells of rows (n, k), from one pass."""
+        """The counts, weights and loss of rows (n, k), from one pass."""
 
-        def of(problem: Problem) -> tuple[Any, ...]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> tuple[Any, ...]:
+            """The sums of one batch of rows."""
             w, z = problem.weights, problem.targets
             p = np.exp(problem.predictions.log_probabilities())
             at_floor = np.zeros(z.shape)
@@ -376,7 +385,7 @@ class RowsOfFiles:
             sharp = bool(np.isin(problem.predictions.values, (0.0, 1.0)).all())
             return (len(z), total, loss, w @ z, movable, w @ p, soft, n_out, not sharp)
 
-        sums = self.sum(of, _sums_of_parts)
+        sums = self.sum(batch_sums, _sums_of_parts)
         n, weight, loss, mass, movable, predicted, soft, n_out, unsharp = sums
         check_weight_total(weight, n)
         if soft and not unsharp:
@@ -387,8 +396,8 @@ class RowsOfFiles:
     def softmax(self, model: SoftmaxModel, theta: FloatArray) -> SoftmaxSums:
         """The sums of a softmax of rows (n, k)."""
 
-        def of(problem: Problem) -> SoftmaxSums:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> SoftmaxSums:
+            """The sums of one batch of rows."""
             z, w = problem.targets, problem.weights
             if not model.offset:
                 scores = problem.predictions.class_scores()
@@ -401,17 +410,17 @@ class RowsOfFiles:
             scores = np.where(possible, scores, -np.inf)[kept]
             return softmax_sums(model, theta, scores, z[kept] / mass[kept, None], (w * mass)[kept])
 
-        return self.sum(of, lambda parts: reduce(operator.add, parts))
+        return self.sum(batch_sums, lambda parts: reduce(operator.add, parts))
 
     def moments(self) -> tuple[FloatArray, FloatArray, bool]:
         """Mean and variance of each class's score, and whether those of every row are equal."""
 
-        def of(problem: Problem) -> tuple[Any, ...]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> tuple[Any, ...]:
+            """The sums of one batch of rows."""
             s, w = problem.predictions.class_scores(), problem.weights
             return float(w.sum()), w @ s, bool((s.max(axis=1) > s.min(axis=1)).any())
 
-        weight, sums, moves = self.sum(of, _sums_of_parts)
+        weight, sums, moves = self.sum(batch_sums, _sums_of_parts)
         mean = sums / weight
         squares = self.sum(lambda p: p.weights @ (p.predictions.class_scores() - mean) ** 2, sum)
         return mean, squares / weight, not moves
@@ -425,13 +434,13 @@ class RowsOfFiles:
     def levels(self) -> list[Levels]:
         """The levels of each class that has a map of its own."""
 
-        def of(problem: Problem) -> list[LevelSums]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> list[LevelSums]:
+            """The sums of one batch of rows."""
             columns = self._columns_of(problem)
             return [LevelSums.of_rows(u, z, problem.weights) for u, z in columns]
 
         sums = self.sum(
-            of, lambda parts: [LevelSums.merged(each) for each in zip(*parts, strict=True)]
+            batch_sums, lambda parts: [LevelSums.merged(each) for each in zip(*parts, strict=True)]
         )
         return [each.levels for each in sums]
 
@@ -442,8 +451,8 @@ class RowsOfFiles:
             assert isinstance(rule, Quantile)
             return [_quantile_bins(*each, rule) for each in self.levels()]
 
-        def of(problem: Problem) -> list[BinSums]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> list[BinSums]:
+            """The sums of one batch of rows."""
             precision, w = problem.predictions.precision, problem.weights
             cuts, out = fixed_cuts(rule, precision), list[BinSums]()
             for u, z in self._columns_of(problem):
@@ -459,19 +468,19 @@ class RowsOfFiles:
                 for each in zip(*parts, strict=True)
             ]
 
-        return self.sum(of, add)
+        return self.sum(batch_sums, add)
 
     def mean_loss(self, fitted: Map) -> float:
         """The log loss of the mapped rows (n, k)."""
 
-        def of(problem: Problem) -> tuple[float, float]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> tuple[float, float]:
+            """The sums of one batch of rows."""
             weight = float(problem.weights.sum())
             if weight == 0.0:
                 return 0.0, 0.0
             return problem.log_loss(fitted._apply(problem.predictions)) * weight, weight
 
-        loss, weight = self.sum(of, _sums_of_parts)
+        loss, weight = self.sum(batch_sums, _sums_of_parts)
         return loss / weight
 
 
