@@ -422,7 +422,10 @@ class RowsOfFiles:
 
         weight, sums, moves = self.sum(batch_sums, _sums_of_parts)
         mean = sums / weight
-        squares = self.sum(lambda p: p.weights @ (p.predictions.class_scores() - mean) ** 2, sum)
+        squares = self.sum(
+            lambda p: p.weights @ (p.predictions.class_scores() - mean) ** 2,
+            lambda parts: reduce(operator.add, parts),
+        )
         return mean, squares / weight, not moves
 
     def _columns_of(self, problem: Problem) -> Iterable[tuple[FloatArray, FloatArray]]:
