@@ -112,8 +112,9 @@ def problems(figure, *, smallest=6.0):
     whole = Bbox.from_extents(-1, -1, figure.bbox.x1 + 1, figure.bbox.y1 + 1)
     texts = shown_texts(figure)
     for text, box, _ in texts:
-        if not (box.x0 >= whole.x0 and box.x1 <= whole.x1 and box.y0 >= whole.y0
-                and box.y1 <= whole.y1):  # fmt: skip
+        if not (
+            box.x0 >= whole.x0 and box.x1 <= whole.x1 and box.y0 >= whole.y0 and box.y1 <= whole.y1
+        ):
             out.append(f"cut: {text.get_text()!r}")
         if text.get_fontsize() < smallest - 1e-6:
             out.append(f"{text.get_fontsize():.1f} pt: {text.get_text()!r}")
@@ -121,8 +122,9 @@ def problems(figure, *, smallest=6.0):
         if overlap(a, b, TOUCH):
             out.append(f"over each other: {first.get_text()!r}, {second.get_text()!r}")
     for legend, box in legends(figure):
-        if not (box.x0 >= whole.x0 and box.x1 <= whole.x1 and box.y0 >= whole.y0
-                and box.y1 <= whole.y1):  # fmt: skip
+        if not (
+            box.x0 >= whole.x0 and box.x1 <= whole.x1 and box.y0 >= whole.y0 and box.y1 <= whole.y1
+        ):
             out.append(f"cut: the legend of {[t.get_text() for t in legend.get_texts()]}")
         for ax in figure.axes:
             if not ax.axison:

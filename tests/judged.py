@@ -48,8 +48,12 @@ def _measured(
     rules = both_rules(15, samples.n)
     chosen = tuple(find(name, samples.shape) for name in measures)
     uncertainty = Uncertainty(
-        samples, *rules, chosen, groups=group_index(groups, samples, None), votes=samples.votes,
+        samples,
+        *rules,
+        chosen,
+        groups=group_index(groups, samples, None),
+        votes=samples.votes,
         **options,
-    )  # fmt: skip
+    )
     summary = Summary(samples, *rules)
     return uncertainty, {measure: measure.compute(summary) for measure in chosen}

@@ -66,8 +66,14 @@ def case(name):
 
 
 # Every two of shape, soft labels, weights and logits meet, and miss each other, in one of these.
-CASES = ("binary", "binary soft weighted", "multi logits", "multi soft", "multi weighted",
-         "multi logits weighted")  # fmt: skip
+CASES = (
+    "binary",
+    "binary soft weighted",
+    "multi logits",
+    "multi soft",
+    "multi weighted",
+    "multi logits weighted",
+)
 
 
 @cache

@@ -63,9 +63,15 @@ def _path() -> str:
 def _run_installed(line: str, folder: str | Path) -> tuple[int, str]:
     """With the command that is installed, in processes of its own."""
     done = subprocess.run(
-        ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": _path()}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=300,
-    )  # fmt: skip
+        ["bash", "-c", line],
+        cwd=folder,
+        env={**os.environ, "PATH": _path()},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        timeout=300,
+    )
     return done.returncode, done.stdout
 
 
@@ -77,9 +83,12 @@ def _run_in_shell(line: str, folder: str | Path) -> tuple[int, str]:
         # Open for both, or it would be at its end between two commands.
         asking = os.open(words, os.O_RDWR)
         shell = subprocess.Popen(
-            ["bash", "-c", _ASKING + line], cwd=folder, stdout=printed, stderr=subprocess.STDOUT,
+            ["bash", "-c", _ASKING + line],
+            cwd=folder,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
             env={**os.environ, "CALIBRANT_ASKED": asked, "PATH": _path()},
-        )  # fmt: skip
+        )
         try:
             while shell.poll() is None:
                 if select.select([asking], [], [], 0.02)[0]:

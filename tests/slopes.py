@@ -11,9 +11,17 @@ import calibrant as cal
 from rivals import sigmoid
 
 ABSOLUTE = (
-    "ece", "ace", "rmsce", "smooth_ece", "ls_ece", "ks_error", "cutoff_ce", "debiased_l2", "ici",
+    "ece",
+    "ace",
+    "rmsce",
+    "smooth_ece",
+    "ls_ece",
+    "ks_error",
+    "cutoff_ce",
+    "debiased_l2",
+    "ici",
     "brier_miscalibration",
-)  # fmt: skip
+)
 
 
 def outcomes(n, seed):

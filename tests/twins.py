@@ -875,8 +875,9 @@ def local_parabola(problem: Problem, at: float, span: float) -> tuple[float, flo
     sums, products = [[] for _ in range(5)], [[] for _ in range(3)]
     for u, z, w in rows:
         x = (u - at) / reach
-        weight = w * (0.0 if abs(x) >= 0.999 else 1.0 if abs(x) <= 0.001 else
-                      (1 - abs(x) ** 3) ** 3)  # fmt: skip
+        weight = w * (
+            0.0 if abs(x) >= 0.999 else 1.0 if abs(x) <= 0.001 else (1 - abs(x) ** 3) ** 3
+        )
         for i in range(5):
             sums[i].append(weight * x**i)
         for i in range(3):
@@ -926,9 +927,11 @@ def loess(problem: Problem, places: Sequence[float], span: float = 0.75) -> list
         t = (u - vertices[j]) / width
         (a, slope_a), (b, slope_b) = fits[j], fits[j + 1]
         out.append(
-            a * (1 + 2 * t) * (1 - t) ** 2 + slope_a * width * t * (1 - t) ** 2
-            + b * t * t * (3 - 2 * t) - slope_b * width * t * t * (1 - t)
-        )  # fmt: skip
+            a * (1 + 2 * t) * (1 - t) ** 2
+            + slope_a * width * t * (1 - t) ** 2
+            + b * t * t * (3 - 2 * t)
+            - slope_b * width * t * t * (1 - t)
+        )
     return out
 
 

@@ -27,9 +27,13 @@ WITHOUT_VOTES = [world for world in worlds.CALIBRATED if "votes" not in world]
 def judged(y, u, measure="ece", **options):
     """The tests behind a verdict."""
     uncertainty, chosen, summary = _uncertainty_of_measure(
-        to_samples(y, u, options.get("sample_weight")), measure, 15, n_resamples=500, seed=0,
+        to_samples(y, u, options.get("sample_weight")),
+        measure,
+        15,
+        n_resamples=500,
+        seed=0,
         groups=options.get("groups"),
-    )  # fmt: skip
+    )
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     return tests.calibration_tests(uncertainty, chosen, floor)
 

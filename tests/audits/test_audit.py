@@ -152,8 +152,11 @@ class TestOnesOwnMeasure:
         assert again["misreport"] < again["truth"]
 
     def test_one_that_looks_at_the_mean_alone(self):
-        found = audit(lambda y, p: abs(np.mean(y) - np.mean(p)), shape="binary",
-                      properties=["complete", "sound"])  # fmt: skip
+        found = audit(
+            lambda y, p: abs(np.mean(y) - np.mean(p)),
+            shape="binary",
+            properties=["complete", "sound"],
+        )
         assert [row.holds for row in found.rows] == [True, False]
 
     def test_what_is_not_a_number(self):

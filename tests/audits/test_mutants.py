@@ -122,8 +122,11 @@ def test_the_right_one_is_not(what):
 def test_claims_of_ones_own():
     assert audit(right, shape="binary", properties=["truthful"])  # nothing claimed
     assert audit(right, shape="binary", properties=["truthful"], claims={"truthful": False})
-    for claims, words in (({"truthfull": True}, "truthful"), ({"sound": 1}, "True or False"),
-                          (["sound"], "True or False")):  # fmt: skip
+    for claims, words in (
+        ({"truthfull": True}, "truthful"),
+        ({"sound": 1}, "True or False"),
+        (["sound"], "True or False"),
+    ):
         with pytest.raises(InputError, match=words):
             audit(right, claims=claims)
     with pytest.raises(InputError, match="catalogue have their own"):

@@ -40,9 +40,14 @@ def run(*arguments, cwd="."):
 def run_installed(*arguments, cwd=None, **environment):
     """The installed command, to its end."""
     return subprocess.run(
-        [INSTALLED, *map(str, arguments)], capture_output=True, text=True, check=False,
-        timeout=120, cwd=cwd, env={**os.environ, **environment},
-    )  # fmt: skip
+        [INSTALLED, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=cwd,
+        env={**os.environ, **environment},
+    )
 
 
 def csv(path, columns):

@@ -78,7 +78,7 @@ def test_slices_have_a_tolerance_and_a_policy(tmp_path):
         ("label = true\n[max]\nece = 0.9\n", "label must be a text or a number; got True"),
         ("level = 0.9\n", "there is nothing to check"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_said_is_an_error(tmp_path, text, said):
     done = run("check", binary(tmp_path), "--config", config(tmp_path, text))
     assert done.returncode == 3 and said in done.stderr and done.stdout == ""

@@ -110,8 +110,10 @@ class TestExitCodes:
     def test_slices_against_a_baseline(self, files):
         done = run("check", files[0], "--baseline", files[1], *INCREASE, "--by", "site", "--json")
         assert [row["slice"] for row in json.loads(done.stdout)["limits"]] == [
-            None, "site north", "site south",
-        ]  # fmt: skip
+            None,
+            "site north",
+            "site south",
+        ]
 
 
 class TestPairing:
@@ -138,8 +140,9 @@ class TestPairing:
         new, old = files
         widths = []
         for more in ((), ("--unpaired",)):
-            done = run("check", new, "--baseline", old, "--max-increase", "brier=0.01", *more,
-                       "--json")  # fmt: skip
+            done = run(
+                "check", new, "--baseline", old, "--max-increase", "brier=0.01", *more, "--json"
+            )
             interval = json.loads(done.stdout)["limits"][0]["interval"]
             widths.append(interval["high"] - interval["low"])
         assert widths[1] > 1.2 * widths[0]
@@ -254,9 +257,11 @@ class TestIndependentSamples:
 
         a, b = slice(0, 350), slice(350, N)
         found = cal.check(
-            OUTCOMES[a], REPORTS[a], max_increase={"brier": 0.01},
+            OUTCOMES[a],
+            REPORTS[a],
+            max_increase={"brier": 0.01},
             baseline={"y_true": OUTCOMES[b], "y_proba": REPORTS[b]},
-        ).rows[0]  # fmt: skip
+        ).rows[0]
         losses = (REPORTS - OUTCOMES) ** 2
         (v, n), (w, m) = ((losses[part].var(ddof=1), losses[part].size) for part in (a, b))
         error = np.sqrt(v / n + w / m)
@@ -269,18 +274,22 @@ class TestIndependentSamples:
     def test_slices_need_those_of_the_baseline(self):
         with pytest.raises(cal.InputError, match="'by'"):
             cal.check(
-                OUTCOMES, REPORTS, max_increase={"brier": 0.01}, by=SITES,
+                OUTCOMES,
+                REPORTS,
+                max_increase={"brier": 0.01},
+                by=SITES,
                 baseline={"y_true": OUTCOMES[:50], "y_proba": REPORTS[:50]},
-            )  # fmt: skip
+            )
 
     def test_own_labels_of_the_same_rows(self):
         other = OUTCOMES.copy()
         other[:5] = 1 - other[:5]
         ids = np.arange(N)
         given = {
-            "max_increase": {"brier": 0.01}, "ids": ids,
+            "max_increase": {"brier": 0.01},
+            "ids": ids,
             "baseline": {"y_true": other, "y_proba": BETTER, "ids": ids},
-        }  # fmt: skip
+        }
         with pytest.raises(cal.InputError, match=r"differ .* in 5 of 600 .*own_labels=True"):
             cal.check(OUTCOMES, REPORTS, **given)
         found = cal.check(OUTCOMES, REPORTS, own_labels=True, **given)
@@ -296,9 +305,10 @@ class TestIndependentSamples:
 
     def test_ids_that_have_nothing_in_common(self):
         given = {
-            "max_increase": {"brier": 0.01}, "ids": np.arange(N),
+            "max_increase": {"brier": 0.01},
+            "ids": np.arange(N),
             "baseline": {"y_true": OUTCOMES, "y_proba": BETTER, "ids": np.arange(N) + N},
-        }  # fmt: skip
+        }
         with pytest.raises(cal.InputError, match=r"no id in common .ids such as 0 and 600"):
             cal.check(OUTCOMES, REPORTS, **given)
         assert "not paired" in cal.check(OUTCOMES, REPORTS, paired=False, **given).notes[0]
@@ -306,9 +316,12 @@ class TestIndependentSamples:
     def test_weights_that_differ(self):
         with pytest.raises(cal.InputError, match="other weights for the same rows"):
             cal.check(
-                OUTCOMES, REPORTS, max_increase={"brier": 0.01}, sample_weight=np.ones(N),
+                OUTCOMES,
+                REPORTS,
+                max_increase={"brier": 0.01},
+                sample_weight=np.ones(N),
                 baseline={"y_proba": BETTER, "sample_weight": np.arange(N)},
-            )  # fmt: skip
+            )
 
 
 def test_assert_passed():
@@ -332,8 +345,12 @@ class TestBuildServers:
             LimitCheck(Limit("ece", "max", 0.05), "\x00\x1b[1m", 9, float("nan"), None, "50% & so"),
             LimitCheck(Limit("ece", "max", 0.05), None, 9, 0.01, None),
         ),
-        9, 0, None, True, ("a <note>",),
-    )  # fmt: skip
+        9,
+        0,
+        None,
+        True,
+        ("a <note>",),
+    )
 
     def test_junit_of_a_check_that_could_not_be_done(self, files, tmp_path):
         junit = tmp_path / "junit.xml"

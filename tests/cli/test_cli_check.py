@@ -202,9 +202,13 @@ class TestRules:
         y = (rng.random(3000) < p).astype(int)
         old = {"y_true": y[:500], "y_proba": p[:500], "groups": np.arange(500) % 10}
         found = check(
-            y, p, groups=np.arange(3000) // 3, baseline=old, paired=False,
+            y,
+            p,
+            groups=np.arange(3000) // 3,
+            baseline=old,
+            paired=False,
             max_increase={"ece": 0.01},
-        ).rows[0]  # fmt: skip
+        ).rows[0]
         assert "but 10 clusters are too few to decide (18,400 rows" in found.sentence
 
     def test_multiclass_and_python(self):

@@ -263,8 +263,10 @@ class TestScaleOn:
         for name, rows in (("val", part == "val"), ("test", part == "test")):
             (tmp_path / name).mkdir()
             for model, predictions in (("a", REPORTS), ("b", BETTER)):
-                csv(tmp_path / name / f"{model}.csv",
-                    {"label": OUTCOMES[rows], "p": predictions[rows]})  # fmt: skip
+                csv(
+                    tmp_path / name / f"{model}.csv",
+                    {"label": OUTCOMES[rows], "p": predictions[rows]},
+                )
             files[name] = tmp_path / name
         options = ("--measures", "brier", "--method", "platt", "--json")
         one = run("compare", whole, "--models", "a=a", "b=b", "--scale-on", "part=val", *options)

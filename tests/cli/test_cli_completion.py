@@ -54,9 +54,12 @@ CASES = [
 def test_bash_completes_words(scripts, tmp_path, words, expected):
     binary(tmp_path)
     done = subprocess.run(
-        [shell("bash"), "-c", PRESS, scripts / "bash", "calibrant", *words], cwd=tmp_path,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [shell("bash"), "-c", PRESS, scripts / "bash", "calibrant", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert set(done.stdout.split()) == expected and done.stderr == ""
 
 
@@ -66,8 +69,11 @@ def test_fish_completes_words(scripts, tmp_path, words, expected):
     line = " ".join(["calibrant", *words])
     done = subprocess.run(
         [shell("fish"), "--no-config", "-c", f"source {scripts / 'fish'}; complete -C '{line}'"],
-        cwd=tmp_path, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert {row.split("\t")[0] for row in done.stdout.splitlines()} >= expected
 
 

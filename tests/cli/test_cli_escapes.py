@@ -42,11 +42,16 @@ def folder(tmp_path):
     rows = {"label": outcomes, EVIL: p, "p": p, f"by {EVIL}": [EVIL, "plain"] * (N // 2)}
     (tmp_path / f"{EVIL}.jsonl").write_text(
         "".join(
-            json.dumps({name: values[i] if name[:2] == "by" else float(values[i])
-                        for name, values in rows.items()}) + "\n"
+            json.dumps(
+                {
+                    name: values[i] if name[:2] == "by" else float(values[i])
+                    for name, values in rows.items()
+                }
+            )
+            + "\n"
             for i in range(N)
         )
-    )  # fmt: skip
+    )
     probs = [{EVIL: float(1 - u), "b": float(u)} for u in p]
     (tmp_path / f"classes {EVIL}.jsonl").write_text(
         "".join(
@@ -144,15 +149,19 @@ def test_audit_reproduce_and_info(folder, run, capsys):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("report", "NOWHERE"), ("report", "FILE", "--proba", EVIL + "!"),
+        ("report", "NOWHERE"),
+        ("report", "FILE", "--proba", EVIL + "!"),
         ("report", "FILE", "--debug", "--label", EVIL + "?"),
         ("report", "FILE", "--measures", EVIL),
-        ("check", "FILE", "--max", f"{EVIL}=0.1"), ("scale", "--fit", "NOWHERE"),
+        ("check", "FILE", "--max", f"{EVIL}=0.1"),
+        ("scale", "--fit", "NOWHERE"),
         ("scale", "--apply", "FILE", "--scaler", "NOWHERE", "-o", "FILE"),
-        ("merge", "FILE"), ("compare", "FILE", "--models", EVIL), ("conventions", "NOWHERE"),
+        ("merge", "FILE"),
+        ("compare", "FILE", "--models", EVIL),
+        ("conventions", "NOWHERE"),
         ("report", "FILE", "-o", f"{EVIL}.pdf"),
     ],
-)  # fmt: skip
+)
 def test_error_messages_escape_names_that_are_code(folder, run, arguments):
     places = {"FILE": folder / f"{EVIL}.jsonl", "NOWHERE": folder / f"no {EVIL}.csv"}
     code, said = run(*(places.get(argument, argument) for argument in arguments))

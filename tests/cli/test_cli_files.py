@@ -60,9 +60,12 @@ def test_a_bad_file_is_one_sentence_everywhere(tmp_path, capsys, name):
     if FILES[name] is not None:
         path.write_bytes(FILES[name])
     for verb, *arguments in (
-        ("report", path), ("check", path, "--max", "ece=0.05"), ("conventions", path),
-        ("scale", "--fit", path), ("compare", path, binary(tmp_path)),
-    ):  # fmt: skip
+        ("report", path),
+        ("check", path, "--max", "ece=0.05"),
+        ("conventions", path),
+        ("scale", "--fit", path),
+        ("compare", path, binary(tmp_path)),
+    ):
         assert main([verb, *map(str, arguments)]) == 3, verb
         printed = capsys.readouterr()
         assert printed.out == "" and printed.err.count("\n") == 1, verb
@@ -229,13 +232,16 @@ def test_an_empty_cluster_is_refused(tmp_path, capsys):
         (lambda: setting("exact", False), "exact=False", "--one-pass"),
         (lambda: setting("classes", [...]), "classes=[...]", "--classes A,B,..."),
         (lambda: setting("at_most", {"ece": ...}), "at_most={'ece': ...}", "--max ece=..."),
-        (lambda: setting("bins", cal.Quantile(9)), "bins=Quantile(m=9, ties='together')",
-         "--bins quantile:9"),
+        (
+            lambda: setting("bins", cal.Quantile(9)),
+            "bins=Quantile(m=9, ties='together')",
+            "--bins quantile:9",
+        ),
         (lambda: settings(answer="a", gold="b"), "answer='a', gold='b'", "--answer a --gold b"),
         (lambda: name_of("sample_weight"), "sample_weight", "--weight"),
         (lambda: f"{values_of('y_proba')}[3] is 85.0", "y_proba[3] is 85.0", "y_proba[3] is 85.0"),
     ],
-)  # fmt: skip
+)
 def test_messages_name_options(made, python, command):
     assert made() == python
     with named_by(OptionNames()):

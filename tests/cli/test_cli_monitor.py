@@ -34,8 +34,9 @@ class TestUpdates:
     def test_is_what_a_monitor_by_hand_holds(self, state, tmp_path):
         from calibrant import Monitor
 
-        text = np.genfromtxt(tmp_path / "calm.csv", delimiter=",", names=True, dtype=None,
-                             encoding="utf-8")  # fmt: skip
+        text = np.genfromtxt(
+            tmp_path / "calm.csv", delimiter=",", names=True, dtype=None, encoding="utf-8"
+        )
         by_hand = Monitor().update(text["label"], text["p"], time=list(text["at"]))
         mine, theirs = Monitor.load(state).evaluate(), by_hand.evaluate()
         assert mine.to_dict() == theirs.to_dict()
@@ -66,11 +67,12 @@ class TestUpdates:
         mine = cal.Monitor.load(path)
         assert (mine.n_rows, mine.n_missing, mine.n_without_time) == (175, 3, 2)
         by_hand = cal.Monitor(every="1d", missing="drop", grouped="--groups" in options).update(
-            y, np.where(np.isin(np.arange(180), gaps), np.nan, p),
+            y,
+            np.where(np.isin(np.arange(180), gaps), np.nan, p),
             time=[time or None for time in times],
             groups=rows["g"] if "--groups" in options else None,
             sample_weight=rows["w"] if "--weight" in options else None,
-        )  # fmt: skip
+        )
         found, expected = mine.evaluate().to_dict(), by_hand.evaluate().to_dict()
         assert found["notes"] == expected["notes"]
         found, expected = found["windows"], expected["windows"]
@@ -90,16 +92,19 @@ class TestUpdates:
         state = tmp_path / "k.state"
         for order in ((0, 1, 2), (2, 0, 1)):
             columns = {f"proba_{CLASSES[j]}": ROWS[:, j].tolist() for j in order}
-            path = csv(tmp_path / "k.csv", {"label": [CLASSES[y] for y in LABELS],
-                                            "at": ["2026-01-05"] * N, **columns})  # fmt: skip
+            path = csv(
+                tmp_path / "k.csv",
+                {"label": [CLASSES[y] for y in LABELS], "at": ["2026-01-05"] * N, **columns},
+            )
             done = run("monitor", state, "--update", path, "--time", "at", "--json")
             assert done.returncode == 0, done.stderr
             value = json.loads(done.stdout)["windows"]["ece"][0]
             assert value == pytest.approx(cal.ece(LABELS, ROWS))
 
     def test_times_in_seconds(self, tmp_path):
-        path = csv(tmp_path / "s.csv", {"t": [1767571200, 1767571260], "label": [0, 1],
-                                        "p": [0.2, 0.7]})  # fmt: skip
+        path = csv(
+            tmp_path / "s.csv", {"t": [1767571200, 1767571260], "label": [0, 1], "p": [0.2, 0.7]}
+        )
         done = run("monitor", tmp_path / "s.state", "--update", path, "--time", "t", "--json")
         start = json.loads(done.stdout)["windows"]["start"]
         assert start == ["2026-01-05T00:00:00+00:00"]
@@ -250,8 +255,12 @@ def test_slices_in_one_state_and_as_metrics(tmp_path):
     p, country = np.round(rng.beta(1, 3, 6000), 4), np.repeat(["de", "fr"], 3000)
     y = (rng.random(6000) < np.where(country == "fr", 0.5 * p, p)).astype(int)
     for day, rows in ((5, slice(0, None, 2)), (6, slice(1, None, 2))):
-        own = {"at": [f"2026-01-0{day}"] * 3000, "label": y[rows], "p": p[rows],
-               "country": country[rows]}  # fmt: skip
+        own = {
+            "at": [f"2026-01-0{day}"] * 3000,
+            "label": y[rows],
+            "p": p[rows],
+            "country": country[rows],
+        }
         by = ("--by", "country") if day == 5 else ()
         done = run("monitor", state, "--update", csv(tmp_path / f"{day}.csv", own), "--time", "at",
                    *by, "--alarm", "--metrics", prom, "--json")  # fmt: skip
@@ -276,12 +285,17 @@ def test_slices_in_one_state_and_as_metrics(tmp_path):
 
 
 def test_dropped_rows_are_counted_in_their_slice(tmp_path):
-    rows = {"at": ["2026-01-05"] * 4, "label": [0, 1, 0, 1], "p": [0.1, "", 0.3, 0.4],
-            "c": ["x", "x", "y", "y"]}  # fmt: skip
+    rows = {
+        "at": ["2026-01-05"] * 4,
+        "label": [0, 1, 0, 1],
+        "p": [0.1, "", 0.3, 0.4],
+        "c": ["x", "x", "y", "y"],
+    }
     path = csv(tmp_path / "gaps.csv", rows)
     options = ("--update", path, "--time", "at", "--by", "c", "--missing", "drop")
     assert run("monitor", tmp_path / "s.state", *options).returncode == 0
     table = cal.Monitor.load(tmp_path / "s.state").evaluate()
     assert {row.name: (row.n, row.windows.latest.n_missing) for row in table.slices} == {
-        "x": (1, 1), "y": (2, 0)
-    }  # fmt: skip
+        "x": (1, 1),
+        "y": (2, 0),
+    }

@@ -84,8 +84,9 @@ def test_every_format_gives_the_same(tmp_path, capsys, format):
     assert values(found) == cal.evaluate(OUTCOMES, REPORTS, measures=["ece", "brier"]).values
     other = path.rename(tmp_path / "rows.dat")
     assert found_by(capsys, "report", other, "--format", format, "--measures", "ece") == {
-        **found, "measures": found["measures"][:1],
-    }  # fmt: skip
+        **found,
+        "measures": found["measures"][:1],
+    }
 
 
 def test_weights_slices_clusters_and_bins(tmp_path, capsys):
@@ -98,9 +99,16 @@ def test_weights_slices_clusters_and_bins(tmp_path, capsys):
         "--groups", "who", "--bins", "quantile:5", "--measures", "ece,brier", "--level", 0.9,
     )  # fmt: skip
     expected = cal.evaluate(
-        OUTCOMES, REPORTS, sample_weight=WEIGHTS, by=SITES, groups=(np.arange(N) // 5).astype(str),
-        bins=cal.Quantile(5), measures=["ece", "brier"], uncertainty=True, level=0.9,
-    )  # fmt: skip
+        OUTCOMES,
+        REPORTS,
+        sample_weight=WEIGHTS,
+        by=SITES,
+        groups=(np.arange(N) // 5).astype(str),
+        bins=cal.Quantile(5),
+        measures=["ece", "brier"],
+        uncertainty=True,
+        level=0.9,
+    )
     assert values(found) == expected.values
     alone = expected.estimate("brier").interval.to_dict()
     assert found["measures"][1]["interval"] | {"$schema": alone["$schema"], "version": "1"} == alone

@@ -16,10 +16,16 @@ def test_the_command(tmp_path):
     rng = np.random.default_rng(0)
     question, answer = np.repeat(np.arange(100), 5), rng.integers(0, 3, 500)
     correct, stated = (answer == 0).astype(int), np.round(rng.random(500), 2)
-    file = csv(tmp_path / "samples.csv", {
-        "q": question, "a": answer, "c": np.where(correct, "true", "false"), "gold": 0 * answer,
-        "conf": [f"{100 * s:.0f}%" for s in stated],
-    })  # fmt: skip
+    file = csv(
+        tmp_path / "samples.csv",
+        {
+            "q": question,
+            "a": answer,
+            "c": np.where(correct, "true", "false"),
+            "gold": 0 * answer,
+            "conf": [f"{100 * s:.0f}%" for s in stated],
+        },
+    )
     known = cal.sampled_answers(question.astype(str), answer, correct, stated).to_dict()
     asked = ("report", file, "--question", "q", "--answer", "a")
     for how in (("--correct", "c"), ("--gold", "gold")):

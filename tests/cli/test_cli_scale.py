@@ -101,8 +101,10 @@ def test_maps_are_fitted_to_votes_in_each_form(tmp_path, capsys):
     yes = rng.binomial(votes, 0.2 + 0.6 * REPORTS[:60])
     counts = np.stack([votes - yes, yes], axis=1)
     expected = cal.PlattScaling().fit(counts, REPORTS[:60])
-    wide = csv(tmp_path / "wide.csv", {"yes": yes, "no": votes - yes, "share": yes / votes,
-                                       "m": votes, "p": REPORTS[:60]})  # fmt: skip
+    wide = csv(
+        tmp_path / "wide.csv",
+        {"yes": yes, "no": votes - yes, "share": yes / votes, "m": votes, "p": REPORTS[:60]},
+    )
     rows = np.repeat(np.arange(60), votes)
     each = np.concatenate([np.arange(m) < c for m, c in zip(votes, yes, strict=True)]).astype(int)
     long = csv(tmp_path / "long.csv", {"i": rows, "vote": each, "p": REPORTS[rows]})
@@ -188,10 +190,13 @@ ORDER = ("--proba", "proba_cat,proba_dog,proba_eel", "--classes", "cat,dog,eel")
 @pytest.mark.usefixtures("values_alone")
 @pytest.mark.parametrize("labels", [("--label", "label"), ()])
 @pytest.mark.parametrize(
-    "columns", [("--proba", "proba_eel,proba_cat,proba_dog", "--classes", "eel,cat,dog"),
-                ("--proba", "proba_eel,proba_cat,proba_dog"),
-                ("--classes", "eel,cat,dog")],
-)  # fmt: skip
+    "columns",
+    [
+        ("--proba", "proba_eel,proba_cat,proba_dog", "--classes", "eel,cat,dog"),
+        ("--proba", "proba_eel,proba_cat,proba_dog"),
+        ("--classes", "eel,cat,dog"),
+    ],
+)
 def test_columns_named_in_another_order_are_put_right(tmp_path, capsys, columns, labels):
     path, out, map_file = named(tmp_path), tmp_path / "out.csv", tmp_path / "m.json"
     scaled(capsys, "--fit", path, "--method", "vector", *ORDER, "-o", map_file)
@@ -302,14 +307,18 @@ class TestWhatIsWrong:
             (["--fit", "fit.csv", "--apply", "test.csv", "-o", "o.txt"], "this is none of them"),
             (["--fit", "fit.csv", "--scaler", "a.json", "-o", "b.json"], "leave out one of them"),
             (["--fit", "fit.csv", "--keep", "site"], "it needs --apply"),
-            (["--fit", "fit.csv", "--apply", "test.csv", "-o", "o.csv", "--keep", "sit"],
-             "--keep names the column 'sit', which test.csv does not have: did you mean 'site'?"),
-            (["--apply", "test.csv", "--scaler", "no.json", "-o", "o.csv"],
-             "no.json cannot be read: No such file"),
+            (
+                ["--fit", "fit.csv", "--apply", "test.csv", "-o", "o.csv", "--keep", "sit"],
+                "--keep names the column 'sit', which test.csv does not have: did you mean 'site'?",
+            ),
+            (
+                ["--apply", "test.csv", "--scaler", "no.json", "-o", "o.csv"],
+                "no.json cannot be read: No such file",
+            ),
             (["--apply", "test.csv", "--scaler", "fit.csv", "-o", "o.csv"], "not a whole JSON"),
             (["--fit", "fit.csv", "-o", "no/map.json"], "no/map.json cannot be written"),
         ],
-    )  # fmt: skip
+    )
     def test_it_is_one_sentence_and_nothing_is_written(
         self, halves, capsys, monkeypatch, arguments, said
     ):

@@ -28,9 +28,13 @@ def on_a_terminal(command, **environment):
     """What the installed command prints to a terminal of 100 columns."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
+        command,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        close_fds=True,
         env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment},
-    )  # fmt: skip
+    )
     os.close(theirs)
     printed = b"".join(parts_of(ours))
     assert child.wait() == 0

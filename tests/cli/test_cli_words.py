@@ -46,9 +46,12 @@ def test_rows_left_out_are_told_with_the_option_of_the_command(tmp_path, capsys)
     path = tmp_path / "gaps.csv"
     path.write_text("label,p\n" + "1,0.8\n0,0.3\n" * 20 + "1,\n")
     verbs = {
-        "report": (path,), "report --stream": (path, "--stream"), "conventions": (path,),
-        "check": (path, "--max", "ece=0.9"), "scale": ("--fit", path, "--method", "platt"),
-    }  # fmt: skip
+        "report": (path,),
+        "report --stream": (path, "--stream"),
+        "conventions": (path,),
+        "check": (path, "--max", "ece=0.9"),
+        "scale": ("--fit", path, "--method", "platt"),
+    }
     for verb, arguments in verbs.items():
         code, out, _ = said(capsys, verb.split()[0], *arguments, "--missing", "drop")
         assert code in (0, 2) and "dropped" in out, verb

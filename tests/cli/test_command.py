@@ -70,8 +70,10 @@ def test_audit_of_one_measure(tmp_path):
     assert done.returncode == 0 and done.stderr == "written: audit\n"
     assert "classwise_ece" in done.stdout and "truthful" in done.stdout
     assert {path.name for path in (tmp_path / "audit").iterdir()} == {
-        "audit.csv", "audit.json", "audit.md",
-    }  # fmt: skip
+        "audit.csv",
+        "audit.json",
+        "audit.md",
+    }
 
 
 def test_audit_of_an_unknown_measure_is_one_sentence():
@@ -287,8 +289,10 @@ class TestInterrupts:
         begun = "import calibrant._cli as c, sys; print('begun', flush=True); sys.exit(c.main())"
         child = subprocess.Popen(
             [sys.executable, "-c", begun, "report", "big.npz", "--all-intervals"],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         assert child.stdout.readline() == b"begun\n"
         time.sleep(after / 2)
         child.send_signal(signal.SIGINT)
@@ -313,8 +317,10 @@ class TestInterrupts:
         )
         child = subprocess.Popen(
             [sys.executable, "-c", lost, "report", "any.csv"],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         assert child.stdout.readline() == b"begun\n"
         child.send_signal(signal.SIGINT)
         _, said = child.communicate(timeout=20)

@@ -59,8 +59,13 @@ def test_labels_by_model():
     differ = int((CORRECT["gpt"] != CORRECT["qwen"]).sum())
     assert f"each model has its own labels, which differ in {differ} of {N} rows" in found.inferred
     names = {"gpt": "correct_gpt", "qwen": "correct_qwen"}
-    same = cal.compare(names, {name: f"conf_{name}" for name in names}, data=FRAME,
-                       measures=["ece", "brier"], n_resamples=50)  # fmt: skip
+    same = cal.compare(
+        names,
+        {name: f"conf_{name}" for name in names},
+        data=FRAME,
+        measures=["ece", "brier"],
+        n_resamples=50,
+    )
     assert (same.values == found.values).all()
     # The same labels for all are shared ones, however they were given.
     shared = cal.compare(dict.fromkeys(CORRECT, CORRECT["gpt"]), CONFIDENCE, n_resamples=50)
@@ -74,16 +79,33 @@ def test_rows_are_matched_by_ids_and_in_long_format():
     shuffled = cal.compare(
         {"gpt": CORRECT["gpt"], "qwen": CORRECT["qwen"][order]},
         {"gpt": CONFIDENCE["gpt"], "qwen": CONFIDENCE["qwen"][order]},
-        ids={"gpt": np.arange(N), "qwen": order}, measures=["ece", "brier"], n_resamples=50,
-    )  # fmt: skip
+        ids={"gpt": np.arange(N), "qwen": order},
+        measures=["ece", "brier"],
+        n_resamples=50,
+    )
     long = LONG.sample(frac=1.0, random_state=2)
     first = long[long["model"] == long["model"].iloc[0]]
-    in_long = cal.compare("ok", "conf", models="model", ids="id", data=long, by="site",
-                          measures=["ece", "brier"], n_resamples=50)  # fmt: skip
+    in_long = cal.compare(
+        "ok",
+        "conf",
+        models="model",
+        ids="id",
+        data=long,
+        by="site",
+        measures=["ece", "brier"],
+        n_resamples=50,
+    )
     ok, conf, ids, whose = (long[name].to_numpy() for name in ("ok", "conf", "id", "model"))
     arrays = cal.compare(ok, conf, ids=ids, models=whose, measures=["ece"], n_resamples=50)
-    polars = cal.compare("ok", "conf", models="model", ids="id", data=pl.from_pandas(long),
-                         measures=["ece"], n_resamples=50)  # fmt: skip
+    polars = cal.compare(
+        "ok",
+        "conf",
+        models="model",
+        ids="id",
+        data=pl.from_pandas(long),
+        measures=["ece"],
+        n_resamples=50,
+    )
     for name in CORRECT:
         assert shuffled.value(name, "ece") == wanted.value(name, "ece")
         for found in (in_long, arrays, polars):
@@ -97,12 +119,19 @@ def test_rows_are_matched_by_ids_and_in_long_format():
 
 LONG = pd.concat(
     [
-        pd.DataFrame({"model": name, "id": np.arange(N), "ok": CORRECT[name],
-                      "conf": CONFIDENCE[name], "site": rng.choice(["n", "s"], N)})
+        pd.DataFrame(
+            {
+                "model": name,
+                "id": np.arange(N),
+                "ok": CORRECT[name],
+                "conf": CONFIDENCE[name],
+                "site": rng.choice(["n", "s"], N),
+            }
+        )
         for name in CORRECT
     ],
     ignore_index=True,
-)  # fmt: skip
+)
 MODELS = {"gpt": "conf_gpt", "qwen": "conf_qwen"}
 
 
@@ -224,9 +253,7 @@ def test_weights_follow_the_ids_as_votes_do(votes):
     if votes:
         y, z = (rng.binomial(many, each) for each in (p, q))
     options = {"sample_weight": w, "measures": ["brier", "ece"], "n_resamples": 50, **given}
-    straight = cal.compare(
-        {"a": y, "b": z}, {"a": p, "b": q}, ids={"a": ids, "b": ids}, **options
-    )  # fmt: skip
+    straight = cal.compare({"a": y, "b": z}, {"a": p, "b": q}, ids={"a": ids, "b": ids}, **options)
     shuffled = cal.compare(
         {"a": y, "b": z[order]}, {"a": p, "b": q[order]}, ids={"a": ids, "b": ids[order]}, **options
     )

@@ -32,9 +32,13 @@ def in_r(tmp_path):
         lines = f'source("{SCRIPT}")\n{code}'
         path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
         return subprocess.run(
-            ["Rscript", "-e", lines], cwd=tmp_path, check=False, capture_output=True, text=True,
+            ["Rscript", "-e", lines],
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+            text=True,
             env={**os.environ, "CALIBRANT": str(command), "PYTHONPATH": path},
-        )  # fmt: skip
+        )
 
     return run
 

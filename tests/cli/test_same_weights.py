@@ -31,8 +31,12 @@ PREDICTIONS = {
 
 def written(path, order, **changed):
     columns = {
-        "id": list(range(6)), "label": LABELS, **PREDICTIONS, "w": [1, 2, 3, 4, 5, 6], **changed,
-    }  # fmt: skip
+        "id": list(range(6)),
+        "label": LABELS,
+        **PREDICTIONS,
+        "w": [1, 2, 3, 4, 5, 6],
+        **changed,
+    }
     return csv(path, {name: [values[i] for i in order] for name, values in columns.items()})
 
 

@@ -29,9 +29,11 @@ def rows(path, seed, n=500):
 def started(*arguments):
     return subprocess.Popen(
         [sys.executable, "-m", "calibrant", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(cal.__file__))},
-    )  # fmt: skip
+    )
 
 
 class TestAtOnce:

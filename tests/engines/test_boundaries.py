@@ -309,8 +309,14 @@ def test_more_bins_than_half_precision_has_numbers(engine_name: str) -> None:
             to_samples(np.ones(predictions.size, int), predictions), "binary", EqualWidth(20_000)
         )
     bins = expected_bins(predictions, edges, "left")
-    same_rows(table[0], 0, bins, predictions.astype(np.float64), np.ones(predictions.size),
-              np.ones(predictions.size))  # fmt: skip
+    same_rows(
+        table[0],
+        0,
+        bins,
+        predictions.astype(np.float64),
+        np.ones(predictions.size),
+        np.ones(predictions.size),
+    )
 
 
 @each_array_engine

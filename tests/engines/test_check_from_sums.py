@@ -101,8 +101,10 @@ def test_slices_without_weight_are_undecided(options):
     given = {"at_most": {"lin_ce": 0.1}, "by": "half", "sample_weight": "w", **options}
     found = call("polars", cal.check, rows, "y", "p", **given)
     assert {row.where: row.reason for row in found.rows} == {
-        None: "", "first": "", "second": "its rows have no weight"
-    }  # fmt: skip
+        None: "",
+        "first": "",
+        "second": "its rows have no weight",
+    }
 
 
 def test_slices_of_one_cluster_are_undecided_beside_a_baseline():

@@ -185,9 +185,11 @@ def test_every_kind_of_target_and_weight_agrees(
         hard = problem(shape, kind, n, k)
         y = rng.dirichlet(np.ones(k), n) if soft else hard.targets
         samples = to_samples(
-            y, hard.predictions, sample_weight=WEIGHTS[weights](rng, n),
+            y,
+            hard.predictions,
+            sample_weight=WEIGHTS[weights](rng, n),
             from_logits=hard.from_logits,
-        )  # fmt: skip
+        )
         assert counting.is_compiled(samples, Quantile(15))
         bins = ((15, 0.1), (80, 0.5), (2, 1.0), (1, 0.0))
         for m, threshold in bins if n > 1 else bins[:1]:
@@ -214,8 +216,9 @@ def test_integer_weights_are_repetition() -> None:
     rng = np.random.default_rng(2)
     p, y, times = levels(rng, 200, 4), rng.integers(0, 4, 200), rng.integers(0, 4, 200)
     weighted = class_tables(to_samples(y, p, sample_weight=times), Quantile(6), threshold=0.2)
-    repeated = class_tables(to_samples(y.repeat(times), p.repeat(times, axis=0)), Quantile(6),
-                            threshold=0.2)  # fmt: skip
+    repeated = class_tables(
+        to_samples(y.repeat(times), p.repeat(times, axis=0)), Quantile(6), threshold=0.2
+    )
     for a, b in zip(weighted, repeated, strict=True):
         assert a is not None and b is not None
         np.testing.assert_allclose(a.sum_w, b.sum_w, rtol=1e-12)
@@ -254,8 +257,11 @@ def test_the_comparison_notices_a_prediction_in_the_next_bin() -> None:
 # --- the whole distribution -----------------------------------------------------------------------
 
 RULES: list[Rule] = [
-    Quantile(15), Quantile(4, ties="rank"), EqualWidth(10), EqualWidth(5, drop_one=True),
-]  # fmt: skip
+    Quantile(15),
+    Quantile(4, ties="rank"),
+    EqualWidth(10),
+    EqualWidth(5, drop_one=True),
+]
 
 
 @pytest.mark.parametrize(

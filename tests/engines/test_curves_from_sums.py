@@ -83,8 +83,9 @@ def same_cox(found, expected, near=1e-9):
 
 def same_weight(found, expected):
     """The weight of all rows is equal; None where rows have none."""
-    weights = [math.nan if each.n_weighted is None else each.n_weighted for each in
-               (found, expected)]  # fmt: skip
+    weights = [
+        math.nan if each.n_weighted is None else each.n_weighted for each in (found, expected)
+    ]
     assert weights[0] == pytest.approx(weights[1], rel=1e-12, nan_ok=True)
 
 
@@ -162,30 +163,44 @@ TABLE = {
     "cox, weights": (cal.cox_calibration, "s", "f", {"sample_weight": "v"}, same_cox),
     "clinical": (cal.clinical_summary, "y", "p", {"n_resamples": 50}, same_clinical),
     "decisions": (
-        two_models, "y", ["p", "q"], {"thresholds": [0.2, 0.3, 0.7], "recalibration": None},
+        two_models,
+        "y",
+        ["p", "q"],
+        {"thresholds": [0.2, 0.3, 0.7], "recalibration": None},
         same_decisions,
     ),
     "reliability": (cal.reliability, "s", "p", {"sample_weight": "w"}, same_table),
     "isotonic curve": (cal.reliability_curve, "y", "p", {}, same_curve),
     "local curve": (
-        cal.reliability_curve, "y", "p", {"method": "local", "sample_weight": "w"}, same_curve,
+        cal.reliability_curve,
+        "y",
+        "p",
+        {"method": "local", "sample_weight": "w"},
+        same_curve,
     ),
-}  # fmt: skip
+}
 # The same of clusters, which `call` gives to frames alone.
 OF_CLUSTERS = {
     "cox": (cal.cox_calibration, "y", "p", {"groups": "g", "sample_weight": "v"}, same_cox),
     "clinical": (
-        cal.clinical_summary, "y", "p", {"n_resamples": 50, "groups": "g", "by": "c"},
+        cal.clinical_summary,
+        "y",
+        "p",
+        {"n_resamples": 50, "groups": "g", "by": "c"},
         same_clinical,
     ),
     "decisions": (two_models, "y", ["p", "q"], {"groups": "g"}, nearly_same_decisions),
     "reliability": (cal.reliability, "y", "p", {"groups": "g"}, same_table),
     "isotonic curve": (cal.reliability_curve, "y", "p", {"groups": "g"}, same_curve),
     "local curve": (
-        cal.reliability_curve, "s", "p", {"method": "local", "groups": "g"}, same_curve,
+        cal.reliability_curve,
+        "s",
+        "p",
+        {"method": "local", "groups": "g"},
+        same_curve,
     ),
     "decompose": (cal.decompose, "y", "p", {"groups": "g"}, same_split),
-}  # fmt: skip
+}
 _KNOWN: dict[str, object] = {}
 
 
@@ -468,8 +483,9 @@ def test_confidence_bands_of_cells_reach_no_further_than_cells(monkeypatch):
     found = call("duckdb", cal.reliability_curve, rows, "y", "p", band="confidence")
     at = np.sort(rows["p"])[200:-200]
     for end in ("low", "high"):
-        ends = [np.interp(at, each.points["prediction"], each.points[end]) for each in
-                (found, expected)]  # fmt: skip
+        ends = [
+            np.interp(at, each.points["prediction"], each.points[end]) for each in (found, expected)
+        ]
         assert np.abs(ends[0] - ends[1]).mean() < 2e-3
 
 
@@ -510,7 +526,9 @@ def test_parquet_files_are_read_where_they_are(tmp_path):
         (cal.clinical_summary, ["o", "p"], {}, "needs one outcome"),
         (cal.decision_curve, ["o", "p"], {}, "needs one outcome"),
         (
-            cal.reliability_curve, "p", {"band": "confidence", "sample_weight": "w"},
+            cal.reliability_curve,
+            "p",
+            {"band": "confidence", "sample_weight": "w"},
             "does not support weights",
         ),
         (cal.reliability_curve, "p", {"band": "confidence", "groups": "g"}, "needs hard labels"),
@@ -518,12 +536,16 @@ def test_parquet_files_are_read_where_they_are(tmp_path):
         (cal.cox_calibration, "p", {"groups": "nobody"}, "which data does not have"),
         (cal.cox_calibration, "p", {"groups": "m"}, "groups is missing in 600 rows"),
         (cal.decompose, "p", {"folds": 1000}, "folds=1000 needs at least as many rows"),
-        (cal.decompose, "p", {"folds": 300, "groups": "g"},
-         "folds=300 needs at least as many clusters"),
+        (
+            cal.decompose,
+            "p",
+            {"folds": 300, "groups": "g"},
+            "folds=300 needs at least as many clusters",
+        ),
         (cal.clinical_summary, "p", {"by": "x"}, "which data does not have"),
         (cal.reliability, "x", {}, "outside"),
     ],
-)  # fmt: skip
+)
 def test_what_sums_do_not_give_is_refused_in_a_line(function, p, options, message):
     rows = {**world(), "o": 1 - world()["p"], "m": np.full(N, None), "x": 2 * world()["p"]}
     if options.get("by") == "x":

@@ -209,10 +209,16 @@ def sums_of(case):
     w, wz = cells(case)
     u = np.linspace(0.001, 0.999, w.shape[1])
     return SimpleNamespace(
-        u=u, w=w, wu=w * u, wz=wz, wz2=wz, once=lambda make: make(u),
+        u=u,
+        w=w,
+        wu=w * u,
+        wz=wz,
+        wz2=wz,
+        once=lambda make: make(u),
         of_weights=lambda make: make(sums_of(case), w),
-        rising_bins=lambda: draws.rising_bins(w, wz), isotonic=lambda: draws.fit_isotonic(w, wz),
-    )  # fmt: skip
+        rising_bins=lambda: draws.rising_bins(w, wz),
+        isotonic=lambda: draws.fit_isotonic(w, wz),
+    )
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -180,9 +180,12 @@ PROBLEMS = {
     "logits of classes": (MANY, "label", LOGIT_NAMES, {"from_logits": True}),
     "classes in single precision": (MANY, "label", SINGLES, {}),
     "weighted soft classes in single precision": (
-        MANY, SOFT_NAMES, SINGLES, {"sample_weight": "v"},
+        MANY,
+        SOFT_NAMES,
+        SINGLES,
+        {"sample_weight": "v"},
     ),
-}  # fmt: skip
+}
 # Where queries take long, each of what a problem may have meets each other once: soft labels with
 # weights, and logits of classes, have an evaluation below.
 FOR_FEWER = ("single precision", "weighted soft classes in single precision")

@@ -84,8 +84,11 @@ def in_memory(kind: str, y: Any, p: Any, w: Any, **options: Any) -> tuple[Any, l
 
 def flat(values: Any) -> np.ndarray:
     """A fitted attribute as one array."""
-    return np.concatenate([np.ravel(each) for each in values]) if isinstance(values, tuple) else (
-        np.ravel(values))  # fmt: skip
+    return (
+        np.concatenate([np.ravel(each) for each in values])
+        if isinstance(values, tuple)
+        else (np.ravel(values))
+    )
 
 
 def same_maps(found: tuple[Any, list[str]], expected: tuple[Any, list[str]], near: float = 1e-8):
@@ -117,8 +120,12 @@ def test_maps_of_two_classes_are_those_of_arrays_on_every_engine(engine_name, ki
 
 # One map for each kind of query of several classes: plans of Spark take seconds.
 ONE_OF_EACH = (
-    "TemperatureScaling", "VectorScaling", "PriorShift", "BetaCalibration", "IsotonicCalibration"
-)  # fmt: skip
+    "TemperatureScaling",
+    "VectorScaling",
+    "PriorShift",
+    "BetaCalibration",
+    "IsotonicCalibration",
+)
 
 
 @pytest.mark.parametrize("engine_name", FRAMES)
@@ -189,8 +196,9 @@ def test_rows_that_a_map_is_right_on_are_as_separable_as_in_memory():
     assert "right on every row" in found[1][0] and found[1] == expected[1]
 
 
-@pytest.mark.parametrize("given", [{"prior": 0.02}, {"source_prior": 0.3},
-                                   {"prior": 0.02, "source_prior": 0.3}])  # fmt: skip
+@pytest.mark.parametrize(
+    "given", [{"prior": 0.02}, {"source_prior": 0.3}, {"prior": 0.02, "source_prior": 0.3}]
+)
 def test_priors_that_are_given_are_kept(given):
     found = on_frame("duckdb", "PriorShift", "y", "p", None, **given)
     same_maps(found, in_memory("PriorShift", "y", "p", None, **given))
@@ -206,8 +214,10 @@ def test_many_predictions_are_those_of_narrow_cells(monkeypatch, file):
     monkeypatch.setattr(curves, "MOST_ROWS", 100)
     monkeypatch.setattr(level_sums, "MOST_LEVELS", 100)
     request = ReadRequest.build(file, y_true="y", y_proba="p")
-    for fit in (lambda s: call("duckdb", s.fit, world(), "y", "p"),
-                lambda s: s._fit_summed(RowsOfFiles.of_request(request))):  # fmt: skip
+    for fit in (
+        lambda s: call("duckdb", s.fit, world(), "y", "p"),
+        lambda s: s._fit_summed(RowsOfFiles.of_request(request)),
+    ):
         scaler, _ = fitted("IsotonicCalibration", "p", fit)
         assert scaler.loss_ == pytest.approx(known.loss_, abs=1e-3)
         np.testing.assert_allclose(scaler.transform(x), known.transform(x), atol=0.02)
@@ -234,9 +244,12 @@ def test_bins_are_those_of_arrays(file, bins, rows):
 
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [("PlattScaling", {"smooth_targets": True}), ("QuadraticScaling", {"increasing": True}),
-     ("DirichletCalibration", {"l2": 0.1})],
-)  # fmt: skip
+    [
+        ("PlattScaling", {"smooth_targets": True}),
+        ("QuadraticScaling", {"increasing": True}),
+        ("DirichletCalibration", {"l2": 0.1}),
+    ],
+)
 def test_options_of_maps_are_kept(kind, options):
     found = on_frame("duckdb", kind, "y", "p", "w", **options)
     same_maps(found, in_memory(kind, "y", "p", "w", **options))

@@ -35,12 +35,21 @@ COLUMNS: dict[str, Any] = {
     **dict(zip(NAMED["q"], RNG.dirichlet(np.ones(K), N).T.copy(), strict=True)),
 }
 BINARY, SOFT, MULTI, SOFT_ROWS = (
-    ("y", "p"), ("s", "p"), ("label", NAMED["p"]), (NAMED["q"], NAMED["p"]),
-)  # fmt: skip
+    ("y", "p"),
+    ("s", "p"),
+    ("label", NAMED["p"]),
+    (NAMED["q"], NAMED["p"]),
+)
 BINS = [
-    5, cal.EqualWidth(5, "right"), cal.EqualWidth(5, drop_one=True), cal.Quantile(4),
-    cal.Quantile(4, ties="rank"), cal.Edges([0, 0.2, 0.7, 1]), cal.LevelSets(), "quantile",
-]  # fmt: skip
+    5,
+    cal.EqualWidth(5, "right"),
+    cal.EqualWidth(5, drop_one=True),
+    cal.Quantile(4),
+    cal.Quantile(4, ties="rank"),
+    cal.Edges([0, 0.2, 0.7, 1]),
+    cal.LevelSets(),
+    "quantile",
+]
 NORMS = ["l1", "l2", "max"]
 LOSSES = [
     cal.brier_score, cal.log_loss, cal.spherical_loss, cal.classification_error,

@@ -294,8 +294,14 @@ def test_bin_sums_are_the_sums_of_their_rows(engine_name: str) -> None:
     samples = problem(3001, soft=True, weighted=True)
     assert samples.weights is not None
     sums = run_on(engine_name, BINARY["binary, equal width"], samples)[0][0]
-    rows = list(zip(samples.predictions.tolist(), samples.targets.tolist(),
-                    samples.weights.tolist(), strict=True))  # fmt: skip
+    rows = list(
+        zip(
+            samples.predictions.tolist(),
+            samples.targets.tolist(),
+            samples.weights.tolist(),
+            strict=True,
+        )
+    )
     for j in range(15):
         held = [(u, z, w) for u, z, w in rows if j / 15 <= u < (j + 1) / 15 and w > 0]
         expected = [

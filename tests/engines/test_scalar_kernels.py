@@ -238,9 +238,14 @@ def test_ordered_measures(name, notion, plain_torch, small_programs):
     assert levels.total_weight == expected.total_weight
     assert levels.n_levels == expected.n_bins
     for formula in (
-        ks_error, cutoff_error, averaged_two_bin_error, partial(averaged_two_bin_error, norm="l1"),
-        aurc, accuracy_at, partial(accuracy_at, coverage=0.3),
-    ):  # fmt: skip
+        ks_error,
+        cutoff_error,
+        averaged_two_bin_error,
+        partial(averaged_two_bin_error, norm="l1"),
+        aurc,
+        accuracy_at,
+        partial(accuracy_at, coverage=0.3),
+    ):
         assert formula(levels) == pytest.approx(formula(expected), rel=1e-12, abs=1e-15), formula
     if 0 < levels.totals[1] < levels.totals[0]:
         assert auroc(levels) == pytest.approx(auroc(expected), rel=1e-12)
@@ -319,8 +324,12 @@ def test_what_the_kernels_do_not_read():
 # Each kernel has every case above; here is what may be done wrong between them: each precision,
 # kind of label and finding, what has no AUROC, and rows that are not side by side.
 FOR_EVALUATION = (
-    "float16", "odd values in double precision", "one row", "labels of one class", "odd values",
-)  # fmt: skip
+    "float16",
+    "odd values in double precision",
+    "one row",
+    "labels of one class",
+    "odd values",
+)
 
 
 @pytest.mark.parametrize("name", FOR_EVALUATION)

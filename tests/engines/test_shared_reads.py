@@ -16,9 +16,13 @@ from calibrant._summaries.samples import Summary
 from pairs import pairs
 
 RULES: list[Any] = [
-    15, cal.Quantile(8), cal.Quantile(8, ties="rank"), cal.LevelSets(), [0, 0.2, 0.5, 1],
+    15,
+    cal.Quantile(8),
+    cal.Quantile(8, ties="rank"),
+    cal.LevelSets(),
+    [0, 0.2, 0.5, 1],
     cal.EqualWidth(7, drop_one=True),
-]  # fmt: skip
+]
 
 
 # Three at a time: what is read together depends on the labels and weights, and on the rule.
@@ -36,9 +40,10 @@ def test_everything_at_once_is_each_by_itself(
     y = rng.dirichlet(np.ones(5), 300) if soft else rng.integers(0, 5, 300)
     given = h.astype(np.float32) if from_logits else p
     options = {
-        "bins": bins, "from_logits": from_logits,
+        "bins": bins,
+        "from_logits": from_logits,
         "sample_weight": rng.random(300) if weighted else None,
-    }  # fmt: skip
+    }
     together = cal.evaluate(y, given, **options)
     names = [estimate.name for estimate in together.estimates]
     assert {"ks_error", "smooth_ece", "ls_ece", "tace", "classwise_ce"} <= set(names)

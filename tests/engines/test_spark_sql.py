@@ -110,8 +110,10 @@ def test_parameters_of_spark(capsys):
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
-@pytest.mark.parametrize(("y", "p"), [("1", "1.5"), ("2", "0.5"), ("NULL", "0.5"), ("1", "NULL"),
-                                      ("1", "CAST('NaN' AS DOUBLE)")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("y", "p"),
+    [("1", "1.5"), ("2", "0.5"), ("NULL", "0.5"), ("1", "NULL"), ("1", "CAST('NaN' AS DOUBLE)")],
+)
 def test_rows_that_python_refuses_are_errors(engine, y, p, capsys):
     given = f"(SELECT {y} AS y, {p} AS p UNION ALL SELECT 1, 0.5) AS rows"
     names = ("--table", given, "--label", "y", "--proba", "p")

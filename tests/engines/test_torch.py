@@ -106,9 +106,11 @@ MULTICLASS: dict[str, Problem] = {
     "logits": (LABELS, LOGITS, {"from_logits": True}),
     "large logits": (LABELS, 40 * LOGITS, {"from_logits": True}),
     "weighted soft logits": (
-        SOFT_ROWS, LOGITS, {"from_logits": True, "sample_weight": WEIGHTS},
+        SOFT_ROWS,
+        LOGITS,
+        {"from_logits": True, "sample_weight": WEIGHTS},
     ),
-}  # fmt: skip
+}
 for dtype in HALVES:
     BINARY[f"{dtype} predictions"] = (OUTCOMES, (REPORTS, dtype), {})
     BINARY[f"{dtype} ties"] = (OUTCOMES, (TIED, dtype), {"sample_weight": WEIGHTS})
@@ -136,9 +138,17 @@ RULES: dict[str, Any] = {
 BY_ORDER = ("quantile", "many quantiles", "by rank", "level sets")
 # Each kind of prediction and target has every rule; a type or a shape of theirs has some of them.
 EVERY_RULE = (
-    "fractions", "weighted ties", "overshoot", "weighted logits", "tied rows",
-    "weighted soft rows", "overshooting rows", "logits", "float16 ties", "bfloat16 rows",
-)  # fmt: skip
+    "fractions",
+    "weighted ties",
+    "overshoot",
+    "weighted logits",
+    "tied rows",
+    "weighted soft rows",
+    "overshooting rows",
+    "logits",
+    "float16 ties",
+    "bfloat16 rows",
+)
 
 
 def tensor(values: Any, device: str = "cpu") -> Any:
@@ -672,8 +682,11 @@ REFUSED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "negative prediction": (Y, [0.2, -0.7, 0.2, 0.4], {}),
     "NaN prediction": (Y, [0.2, 0.7, NAN, NAN], {}),
     "infinite logit": (Y, [0.2, INF, 0.2, 3.0], {"from_logits": True}),
-    "infinite logit of a row": (L3, [[0.0, 1, 2], [3, 4, 5], [6, -INF, 8], [0, 0, 0]],
-                                {"from_logits": True}),
+    "infinite logit of a row": (
+        L3,
+        [[0.0, 1, 2], [3, 4, 5], [6, -INF, 8], [0, 0, 0]],
+        {"from_logits": True},
+    ),
     "label 2": ([0, 1, 2, 0], P, {}),
     "label -1": ([0, -1, 1, 0], P, {}),
     "NaN label": ([0.0, NAN, 1.0, 0.0], P, {}),
@@ -705,7 +718,7 @@ REFUSED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "a flag that is none": (Y, P, {"from_logits": "yes"}),
     "complex predictions": (Y, [0.2 + 0j, 0.7, 0.9, 0.4], {}),
     "missing in no known way": (Y, P, {"missing": "fill"}),
-}  # fmt: skip
+}
 
 
 def refusal(y: Any, p: Any, options: dict[str, Any]) -> str:

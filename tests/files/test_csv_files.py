@@ -100,16 +100,18 @@ def lines_of(*, at, bad, n=2000):
 @pytest.mark.parametrize("at", [0, 1555])
 @pytest.mark.parametrize(
     ("bad", "said"),
-    [("1,abc,x", "p is 'abc', which is not a number"),
-     ("1,85%,x", "p is '85%', which is not a number. Percentages"),
-     ('1,"0,5",x', "p is '0,5', which is not a number. Decimals need a point"),
-     ("maybe,0.5,x", "label is 'maybe', which is not a number|y_true is 'maybe', a name"),
-     ("1," + " " * 99 + ",x", "p is ' +...', which is not a number"),
-     ("1,0.5", "has 2 columns, but the first line names 3"),
-     ("1,0.5,x,y", "has 4 columns, but the first line names 3"),
-     ("1,1.5,x", r"y_proba\[\d+\] is 1\.5"),
-     ("7,0.5,x", r"y_true\[\d+\] is 7")],
-)  # fmt: skip
+    [
+        ("1,abc,x", "p is 'abc', which is not a number"),
+        ("1,85%,x", "p is '85%', which is not a number. Percentages"),
+        ('1,"0,5",x', "p is '0,5', which is not a number. Decimals need a point"),
+        ("maybe,0.5,x", "label is 'maybe', which is not a number|y_true is 'maybe', a name"),
+        ("1," + " " * 99 + ",x", "p is ' +...', which is not a number"),
+        ("1,0.5", "has 2 columns, but the first line names 3"),
+        ("1,0.5,x,y", "has 4 columns, but the first line names 3"),
+        ("1,1.5,x", r"y_proba\[\d+\] is 1\.5"),
+        ("7,0.5,x", r"y_true\[\d+\] is 7"),
+    ],
+)
 def test_faults_are_told_with_their_line(file, set_limits, at, bad, said):
     set_limits(csv_blocks=(1 << 12,))
     file.write_text(lines_of(at=at, bad=bad))
@@ -244,8 +246,9 @@ def test_the_label_may_be_what_rows_are_grouped_by(file):
     write(file.parent, "csv", {"label": OUTCOMES, "p": np.round(REPORTS, 2)})
     found = cal.evaluate_file(file, by="label")
     assert {part.name: part.n for part in found.slices} == {
-        "0": int((OUTCOMES == 0).sum()), "1": int((OUTCOMES == 1).sum()),
-    }  # fmt: skip
+        "0": int((OUTCOMES == 0).sum()),
+        "1": int((OUTCOMES == 1).sum()),
+    }
     by_prediction = cal.evaluate_file(file, by="p", measures=["ece"])
     assert len(by_prediction.slices) == np.unique(np.round(REPORTS, 2)).size
 
@@ -267,9 +270,13 @@ def test_blanks_around_numbers_that_rows_are_grouped_by(file):
 @pytest.mark.parametrize("chosen", [nullcontext, lambda: engine("numpy")])
 @pytest.mark.parametrize(
     ("labels", "options"),
-    [(("no", "yes"), {"classes": ["no", "yes"]}), (("false", "True"), {}), ((" 0", "1 "), {}),
-     (("0.0", "1.0"), {})],
-)  # fmt: skip
+    [
+        (("no", "yes"), {"classes": ["no", "yes"]}),
+        (("false", "True"), {}),
+        ((" 0", "1 "), {}),
+        (("0.0", "1.0"), {}),
+    ],
+)
 def test_labels_that_begin_late(file, chosen, labels, options):
     """What a column holds is not known before the first block with anything in it."""
     file.write_text("label,p\n" + ",0.4\n" * 250_000 + f"{labels[1]},0.4\n{labels[0]},0.3\n")

@@ -83,8 +83,10 @@ def test_numbers_among_the_choices_are_told_from_indices_by_acc(tmp_path: Path) 
     rows = []
     for i, logs in enumerate([[-1.0, -2.0], [-2.0, -1.0]]):
         row = document(i, 2, 1, logs, acc=1.0 if i == 0 else 0.0)
-        row["arguments"] = {"gen_args_0": {"arg_0": "", "arg_1": "1"},
-                            "gen_args_1": {"arg_0": "", "arg_1": "0"}}  # fmt: skip
+        row["arguments"] = {
+            "gen_args_0": {"arg_0": "", "arg_1": "1"},
+            "gen_args_1": {"arg_0": "", "arg_1": "0"},
+        }
         rows.append(row)
     file.write_text("\n".join(map(json.dumps, rows)))
     assert cal.read_file(file).y_true.tolist() == [0, 0]
@@ -150,14 +152,16 @@ def test_filters_are_kept_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"filtered_resps": ["the answer is 3"]}, "line 2: filtered_resps holds text"),
-     ({"filtered_resps": [["-1.0", "True"]]}, "line 2: filtered_resps holds one log-likelihood"),
-     ({"filtered_resps": [["x", "True"], ["-1", "True"]]}, r"filtered_resps\[0\] is 'x'"),
-     ({"filtered_resps": [["nan", ""], ["-1", ""]]}, "which is not a log-likelihood"),
-     ({"filtered_resps": []}, "line 2 has no filtered_resps"),
-     ({"filtered_resps": [["-inf", ""], ["-inf", ""]]}, "every choice has the log-likelihood"),
-     ({"acc": 1.0, "target": "0", "filtered_resps": [["-9", ""], ["-1", ""]]}, None)],
-)  # fmt: skip
+    [
+        ({"filtered_resps": ["the answer is 3"]}, "line 2: filtered_resps holds text"),
+        ({"filtered_resps": [["-1.0", "True"]]}, "line 2: filtered_resps holds one log-likelihood"),
+        ({"filtered_resps": [["x", "True"], ["-1", "True"]]}, r"filtered_resps\[0\] is 'x'"),
+        ({"filtered_resps": [["nan", ""], ["-1", ""]]}, "which is not a log-likelihood"),
+        ({"filtered_resps": []}, "line 2 has no filtered_resps"),
+        ({"filtered_resps": [["-inf", ""], ["-inf", ""]]}, "every choice has the log-likelihood"),
+        ({"acc": 1.0, "target": "0", "filtered_resps": [["-9", ""], ["-1", ""]]}, None),
+    ],
+)
 def test_odd_records(tmp_path: Path, change: dict[str, Any], words: str | None) -> None:
     file = tmp_path / NAME.format("odd")
     rows = [document(i, 2, 0, [-1.0, -2.0]) for i in range(3)]
@@ -325,8 +329,9 @@ def test_inspect_errors(tmp_path: Path) -> None:
     refused([sample(1, confidence=0.5, prob=0.4)], "several confidences: choose one with y_true=")
     assert cal.read_file(
         plain_eval(tmp_path / "log.eval", [sample(1, surety=50)]),
-        y_proba="judge.metadata.surety", percent=True,
-    ).y_true.tolist() == [1]  # fmt: skip
+        y_proba="judge.metadata.surety",
+        percent=True,
+    ).y_true.tolist() == [1]
     with pytest.raises(cal.InputError, match=r"neither header\.json nor samples"):
         cal.read_file(plain_eval(tmp_path / "other.eval", [fine], header=False))
     (tmp_path / "bad.eval").write_bytes(b"PK not a zip")
@@ -494,11 +499,16 @@ def texts_log(folder: Path, task: str, n: int = 40, **more: Any) -> tuple[Path, 
         norm = [log / len(text) for log, text in zip(logs, texts, strict=True)]
         rows.append((gold, logs, texts, float(norm.index(max(norm)) == gold)))
     records = [
-        {**document(i, 3, gold, logs), "arguments": [["Q", f" {text}"] for text in texts],
-         "metrics": ["acc", "acc_norm"], "acc": float(logs.index(max(logs)) == gold),
-         "acc_norm": right, **more}
+        {
+            **document(i, 3, gold, logs),
+            "arguments": [["Q", f" {text}"] for text in texts],
+            "metrics": ["acc", "acc_norm"],
+            "acc": float(logs.index(max(logs)) == gold),
+            "acc_norm": right,
+            **more,
+        }
         for i, (gold, logs, texts, right) in enumerate(rows)
-    ]  # fmt: skip
+    ]
     file = folder / f"samples_{task}_2026-01-02T03-04-05.678901.jsonl"
     file.write_text("\n".join(map(json.dumps, records)))
     return file, rows

@@ -80,15 +80,17 @@ def test_slices_logits_edges_and_one_pass(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--proba", "q"], "names the column 'q'"),
-     (["--measures", "eec"], "did you mean 'ece'?"),
-     (["--format", "parket"], "parquet"),
-     (["--missing", "skip"], "drop"),
-     (["--bins", "many"], "neither a count"),
-     (["--bins", "100000000"], "bins must be at most 1,000,000"),
-     (["--bins", "quantile:100000000"], "bins must be at most 1,000,000"),
-     (["--format", "arrow"], "cannot be read as Arrow")],
-)  # fmt: skip
+    [
+        (["--proba", "q"], "names the column 'q'"),
+        (["--measures", "eec"], "did you mean 'ece'?"),
+        (["--format", "parket"], "parquet"),
+        (["--missing", "skip"], "drop"),
+        (["--bins", "many"], "neither a count"),
+        (["--bins", "100000000"], "bins must be at most 1,000,000"),
+        (["--bins", "quantile:100000000"], "bins must be at most 1,000,000"),
+        (["--format", "arrow"], "cannot be read as Arrow"),
+    ],
+)
 def test_what_is_wrong_is_one_sentence(tmp_path, arguments, said):
     path = write(tmp_path, "npz", {"label": OUTCOMES, "p": REPORTS})
     done = run(path, *arguments)

@@ -51,8 +51,11 @@ def test_the_columns_of_one_half_are_proposed(tmp_path, format, half, other):
 
 
 def test_the_half_with_logits_is_proposed_with_its_option(tmp_path):
-    arrays = {f"{half}_{name}": values for half in ("val", "test")
-              for name, values in (("logits", 4 * REPORTS), ("labels", OUTCOMES))}  # fmt: skip
+    arrays = {
+        f"{half}_{name}": values
+        for half in ("val", "test")
+        for name, values in (("logits", 4 * REPORTS), ("labels", OUTCOMES))
+    }
     path = write(tmp_path, "npz", arrays)
     words = "y_true='test_labels', y_proba='test_logits', from_logits=True"
     refused(path, f"For the test_... columns: {words}$")

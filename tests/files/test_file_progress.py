@@ -83,9 +83,14 @@ def test_an_error_leaves_a_whole_line(set_limits):
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(0.0, "0"), (950.0, "950"), (12_345.0, "12.3 thousand"), (1.53e8, "153 million"),
-     (2e9, "2 billion")],
-)  # fmt: skip
+    [
+        (0.0, "0"),
+        (950.0, "950"),
+        (12_345.0, "12.3 thousand"),
+        (1.53e8, "153 million"),
+        (2e9, "2 billion"),
+    ],
+)
 def test_rates_in_words(number, words):
     assert format_rate(number) == words
 

@@ -32,8 +32,11 @@ def test_a_folder_gives_its_files_in_order_and_no_others(tmp_path):
     put(tmp_path, "_SUCCESS", ".a.csv.crc", "_metadata/x.csv", ".hidden/y.csv")
     found = find_files(tmp_path)
     assert [file.path.relative_to(tmp_path).as_posix() for file in found] == [
-        "a.csv", "b.csv", "day=10/part-0.csv", "day=2/part-1.csv",
-    ]  # fmt: skip
+        "a.csv",
+        "b.csv",
+        "day=10/part-0.csv",
+        "day=2/part-1.csv",
+    ]
     assert {file.format for file in found} == {"csv"}
 
 
@@ -41,8 +44,10 @@ def test_a_pattern_and_a_list(tmp_path):
     put(tmp_path, "day-2.jsonl", "day-1.jsonl", "other.jsonl")
     assert names(find_files(str(tmp_path / "day-*.jsonl"))) == ["day-1.jsonl", "day-2.jsonl"]
     assert names(find_files([tmp_path / "other.jsonl", str(tmp_path / "day-*")])) == [
-        "other.jsonl", "day-1.jsonl", "day-2.jsonl",
-    ]  # fmt: skip
+        "other.jsonl",
+        "day-1.jsonl",
+        "day-2.jsonl",
+    ]
     with pytest.raises(InputError, match="named twice"):
         find_files([tmp_path / "day-1.jsonl", str(tmp_path / "day-*")])
     with pytest.raises(InputError, match="no file matches"):

@@ -32,9 +32,14 @@ def records(path, kind, columns):
 
 @pytest.mark.parametrize(
     ("label", "prediction"),
-    [("outcome", "risk"), ("event", "predicted_risk"), ("ground_truth", "score"),
-     ("Y_test", "y_score"), ("observed", "forecast")],
-)  # fmt: skip
+    [
+        ("outcome", "risk"),
+        ("event", "predicted_risk"),
+        ("ground_truth", "score"),
+        ("Y_test", "y_score"),
+        ("observed", "forecast"),
+    ],
+)
 def test_what_people_call_them(tmp_path, label, prediction):
     path = write(tmp_path, "npz", {label: OUTCOMES, prediction: REPORTS})
     found = cal.evaluate_file(path, measures=["ece"])

@@ -26,12 +26,14 @@ def written(path, y, p, **more):
             "model": "m-1",
             "response": "Answer: {...} judge_response",
             "judge_response": {
-                "correct_answer": "A", "reasoning": "...", "correct": "yes" if y[i] else "no",
+                "correct_answer": "A",
+                "reasoning": "...",
+                "correct": "yes" if y[i] else "no",
                 "confidence": round(100 * p[i]),
             },
         }
         for i in range(len(y))
-    } | more  # fmt: skip
+    } | more
     path.write_text(json.dumps(found, indent=4), encoding="utf-8")
     return path
 

@@ -47,10 +47,15 @@ def test_truth_values_numbers_and_numbers_in_quotes(file):
 
 @pytest.mark.parametrize(
     "record",
-    [{"correct": 1}, {"correct": 1, "confidence": None}, {"confidence": 0.5},
-     {"correct": None, "confidence": 0.5}, {"correct": 0, "confidence": math.nan}],
+    [
+        {"correct": 1},
+        {"correct": 1, "confidence": None},
+        {"confidence": 0.5},
+        {"correct": None, "confidence": 0.5},
+        {"correct": 0, "confidence": math.nan},
+    ],
     ids=["no confidence", "null", "no label", "null label", "nan"],
-)  # fmt: skip
+)
 def test_what_is_missing_is_counted_and_never_made_up(file, record):
     lines(file, *GOOD[:2], record, *GOOD[2:])
     with pytest.raises(InputError, match=r"answers\.jsonl, line 3: y_(true|proba)"):
@@ -80,17 +85,19 @@ def test_gaps_in_every_chunk(file, set_limits):
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [("85%", r"confidence is '85%', which is not a number.*divide them by 100"),
-     ("0,85", "confidence is '0,85'.*a point, not a comma"),
-     ("high", "confidence is 'high', which is not a number"),
-     ("1_0", "confidence is '1_0', which is not a number"),
-     (True, "confidence is true, but must be a number"),
-     ({"p": 1}, "confidence is a record, but must be a number"),
-     (85, r"y_proba\[2\] is 85.*percentages, divide by 100"),
-     (10**400, "confidence is too large a number"),
-     (-0.5, r"y_proba\[2\] is -0\.5"),
-     (math.inf, r"y_proba\[2\] is inf")],
-)  # fmt: skip
+    [
+        ("85%", r"confidence is '85%', which is not a number.*divide them by 100"),
+        ("0,85", "confidence is '0,85'.*a point, not a comma"),
+        ("high", "confidence is 'high', which is not a number"),
+        ("1_0", "confidence is '1_0', which is not a number"),
+        (True, "confidence is true, but must be a number"),
+        ({"p": 1}, "confidence is a record, but must be a number"),
+        (85, r"y_proba\[2\] is 85.*percentages, divide by 100"),
+        (10**400, "confidence is too large a number"),
+        (-0.5, r"y_proba\[2\] is -0\.5"),
+        (math.inf, r"y_proba\[2\] is inf"),
+    ],
+)
 def test_odd_confidences_are_refused_with_their_line(file, value, said):
     lines(file, *GOOD[:2], {"correct": 1, "confidence": value}, *GOOD[2:])
     with pytest.raises(InputError, match=rf"answers\.jsonl, line 3: {said}"):
@@ -112,15 +119,17 @@ def test_labels_by_name(file):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [('{"correct": 1, "confidence": 0.5', r"line 3 is not JSON: .* at column \d+.*one record"),
-     ("", None),
-     ("   ", None),
-     ("[1, 2]", "line 3 holds a list, but each line must be one record"),
-     ("0.5", "line 3 holds a number"),
-     ("null", "line 3 holds a null"),
-     ("{}{}", "line 3 is not JSON: Extra data"),
-     ("[" * 100_000, "line 3 is (nested too deeply|not JSON)")],
-)  # fmt: skip
+    [
+        ('{"correct": 1, "confidence": 0.5', r"line 3 is not JSON: .* at column \d+.*one record"),
+        ("", None),
+        ("   ", None),
+        ("[1, 2]", "line 3 holds a list, but each line must be one record"),
+        ("0.5", "line 3 holds a number"),
+        ("null", "line 3 holds a null"),
+        ("{}{}", "line 3 is not JSON: Extra data"),
+        ("[" * 100_000, "line 3 is (nested too deeply|not JSON)"),
+    ],
+)
 def test_bad_lines_are_told_and_empty_ones_passed_over(file, text, said):
     lines(file, *GOOD[:2], text, *GOOD[2:], {"correct": 1, "confidence": 7})
     if said is None:  # then the fault is in the last line, which counts the empty one

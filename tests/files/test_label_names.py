@@ -25,12 +25,14 @@ RIGHT = {name: np.where(int(name) == LABELS, 0.9, 0.05) for name in ORDER}
 
 def write(path, columns):
     """A table in the format of the path's name; lists of records where a column is a dict."""
-    table = pa.table({
-        name: pa.StructArray.from_arrays([pa.array(v) for v in values.values()], list(values))
-        if isinstance(values, dict)
-        else pa.array(values)
-        for name, values in columns.items()
-    })  # fmt: skip
+    table = pa.table(
+        {
+            name: pa.StructArray.from_arrays([pa.array(v) for v in values.values()], list(values))
+            if isinstance(values, dict)
+            else pa.array(values)
+            for name, values in columns.items()
+        }
+    )
     ends = path.name.split(".", 1)[1]
     text = {
         "csv": lambda: table.to_pandas().to_csv(index=False),

@@ -132,12 +132,20 @@ EAST, WEST = timezone(timedelta(hours=5)), timezone(-timedelta(hours=5))
 @pytest.mark.parametrize(
     "time",
     [
-        10**30, -(10**30), 10**400, [10**30, 1], np.array([10**30, 1], dtype=object),
-        pd.Series([10**30, 1]), 1e300, 2**63, float("inf"),
-        datetime.max.replace(tzinfo=WEST), datetime.min.replace(tzinfo=EAST),
+        10**30,
+        -(10**30),
+        10**400,
+        [10**30, 1],
+        np.array([10**30, 1], dtype=object),
+        pd.Series([10**30, 1]),
+        1e300,
+        2**63,
+        float("inf"),
+        datetime.max.replace(tzinfo=WEST),
+        datetime.min.replace(tzinfo=EAST),
     ],
     ids=lambda value: str(value)[:20],
-)  # fmt: skip
+)
 def test_times_beyond_all_years(time):
     with pytest.raises(InputError, match=r"time(\[0\])? is .*must lie in the years 1 to 9999"):
         cal.Monitor(every="1d").update([1, 0], [0.5, 0.4], time=time)

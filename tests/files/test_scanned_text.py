@@ -70,10 +70,16 @@ def outcome(path, fields, **options):
                 first = location.number(0)
                 line = None if location.line is None else location.line(first)
                 arrays = (batch.y_true, batch.y_proba, batch.sample_weight, batch.rows)
-                out.append((
-                    first, batch.chunk.n_rows, line, samples.n_missing, batch.taken,
-                    *((None, None) if a is None else (a.dtype, a.tolist()) for a in arrays),
-                ))  # fmt: skip
+                out.append(
+                    (
+                        first,
+                        batch.chunk.n_rows,
+                        line,
+                        samples.n_missing,
+                        batch.taken,
+                        *((None, None) if a is None else (a.dtype, a.tolist()) for a in arrays),
+                    )
+                )
         # Values are looked at when they are summed.
         value = cal.evaluate_file(path, **fields, **options, measures=["ece"])["ece"]
         return repr(out), value
@@ -192,11 +198,14 @@ def test_json_lines(tmp_path, monkeypatch, missing, block, text, fields, rows):
         (b'{"label": 1, "r.q": 1, "r": {"q": 0.5}}', FIELDS[2], 9),
         (b'{"label": 1, "r": 3}\n{"label": 1, "r": {"q": 0.5}}', FIELDS[2], 9),
         (b'{"label": 1, "p": 0.5}\n{"label": 1, "p": 0.5, "x": "\xff"}', FIELDS[0], 9),
-        (b'{"label": true, "p": 0.5}\n{"label": null, "p": 0.5}\n{"label": 0.5, "p": 1}',
-         FIELDS[0], 2),
+        (
+            b'{"label": true, "p": 0.5}\n{"label": null, "p": 0.5}\n{"label": 0.5, "p": 1}',
+            FIELDS[0],
+            2,
+        ),
         (b'{"label": true, "p": 0.5}\n{"p": 0.5}', FIELDS[0], 9),
     ],
-)  # fmt: skip
+)
 def test_odd_json_lines(tmp_path, monkeypatch, missing, block, text, fields, rows):
     check_json_lines(tmp_path, monkeypatch, missing, block, text, fields, rows)
 
@@ -230,9 +239,13 @@ CSV_ODD = st.sampled_from([
 
 
 HEADERS = [
-    "label,p,text\n", "label,p,text\r\n", "\ufefflabel,p,text\n", '"label","p","te\nxt"\n',
-    "\nlabel,p,text\n", "label,p,text\r",
-]  # fmt: skip
+    "label,p,text\n",
+    "label,p,text\r\n",
+    "\ufefflabel,p,text\n",
+    '"label","p","te\nxt"\n',
+    "\nlabel,p,text\n",
+    "label,p,text\r",
+]
 
 
 @st.composite

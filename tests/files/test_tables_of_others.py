@@ -133,12 +133,14 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch) -> None:
         cal.evaluate_file(path)
 
 
-ANSWERS = pd.DataFrame({
-    "label": pd.Categorical(["no", "yes", "yes", "yes", "no", "no"], categories=["yes", "no"]),
-    "p": [0.2, 0.7, 0.6, 0.9, 0.1, 0.4],
-    "site": pd.Categorical(["north", "south"] * 3),
-    "id": pd.Categorical(list("fedcba"), categories=list("badcfe")),
-})  # fmt: skip
+ANSWERS = pd.DataFrame(
+    {
+        "label": pd.Categorical(["no", "yes", "yes", "yes", "no", "no"], categories=["yes", "no"]),
+        "p": [0.2, 0.7, 0.6, 0.9, 0.1, 0.4],
+        "site": pd.Categorical(["north", "south"] * 3),
+        "id": pd.Categorical(list("fedcba"), categories=list("badcfe")),
+    }
+)
 
 
 def stata(folder, table, **options):
@@ -200,11 +202,13 @@ def test_ids_are_one_as_numbers_and_as_text(tmp_path, capsys, kind, of) -> None:
 @pytest.mark.parametrize("labels", [[0, 1], [False, True], ["0", "1"]])
 def test_value_labels_that_are_numbers(tmp_path, labels) -> None:
     y = [1, 0, 1, 1, 0, 0]
-    table = pd.DataFrame({
-        "label": pd.Categorical([labels[each] for each in y], categories=labels[::-1]),
-        "p": pd.Categorical([0.7, 0.2, 0.7, 0.9, 0.2, 0.9]),
-        "w": pd.Categorical([2, 1, 1, 2, 1, 4], categories=[4, 2, 1]),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "label": pd.Categorical([labels[each] for each in y], categories=labels[::-1]),
+            "p": pd.Categorical([0.7, 0.2, 0.7, 0.9, 0.2, 0.9]),
+            "w": pd.Categorical([2, 1, 1, 2, 1, 4], categories=[4, 2, 1]),
+        }
+    )
     path = stata(tmp_path, table)
     read = cal.read_file(path, sample_weight="w", y_proba="p")
     assert read.y_true.tolist() == y and read.y_proba.tolist() == table.p.tolist()
@@ -219,9 +223,13 @@ def test_columns_with_labels_for_some_values(tmp_path) -> None:
         "site": [1, 2, 9, 9], "grade": [1.0, np.nan, 2.0, 2.5], "bare": [1, 2, 3, 4],
     })  # fmt: skip
     names = {
-        "label": {1: "event"}, "p": {0: "none"}, "w": {4: "four or more"},
-        "site": {1: "north", 2: "north", 5: "south"}, "grade": {1: "a"}, "bare": {9: "x"},
-    }  # fmt: skip
+        "label": {1: "event"},
+        "p": {0: "none"},
+        "w": {4: "four or more"},
+        "site": {1: "north", 2: "north", 5: "south"},
+        "grade": {1: "a"},
+        "bare": {9: "x"},
+    }
     path = stata(tmp_path, table, value_labels=names)
     options = {"sample_weight": "w", "classes": [0, "event"]}
     read = cal.read_file(path, columns=["site", "grade", "bare"], **options)
@@ -306,10 +314,12 @@ def test_an_empty_sheet(tmp_path) -> None:
 
 
 def test_a_factor_of_numbers(tmp_path) -> None:
-    table = pd.DataFrame({
-        "label": pd.Categorical(["0", "1", "1"], categories=["1", "unknown", "0"]),
-        "p": [0.2, 0.7, 0.9],
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "label": pd.Categorical(["0", "1", "1"], categories=["1", "unknown", "0"]),
+            "p": [0.2, 0.7, 0.9],
+        }
+    )
     path = tmp_path / "f.rds"
     need("pyreadr").write_rds(str(path), table)
     assert cal.read_file(path).y_true.tolist() == [0, 1, 1]

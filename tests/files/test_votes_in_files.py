@@ -193,8 +193,9 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path, set_limits):
     assert len(floors) == 1
     code, out, _ = said(capsys, "check", *ways["long"], "--max", "dist_ce=0.9")
     assert code == 0 and "each row is a vote" in out
-    code, out, _ = said(capsys, "compare", f"a={wide}", f"b={wide}", *ways["counts"][1:],
-                        "--measures", "dist_ce")  # fmt: skip
+    code, out, _ = said(
+        capsys, "compare", f"a={wide}", f"b={wide}", *ways["counts"][1:], "--measures", "dist_ce"
+    )
     assert code == 0 and "vote counts" in out
     code, out, _ = said(capsys, "scale", "--fit", *ways["counts"], "--method", "temperature")
     assert code == 0 and "votes per row: 1 to 6" in out

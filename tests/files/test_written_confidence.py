@@ -43,12 +43,14 @@ FILES = ("jsonl", "json", "csv", "parquet")
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize(
     ("column", "options"),
-    [([f"{100 * p:g}%" for p in P], {"percent": True}),
-     ((100 * P).tolist(), {"percent": True}),
-     ([word.title() for word in SAID], {"words": WORDS}),
-     (np.log(P).tolist(), {"from_logprobs": True})],
+    [
+        ([f"{100 * p:g}%" for p in P], {"percent": True}),
+        ((100 * P).tolist(), {"percent": True}),
+        ([word.title() for word in SAID], {"words": WORDS}),
+        (np.log(P).tolist(), {"from_logprobs": True}),
+    ],
     ids=["85%", "85", "words", "logs"],
-)  # fmt: skip
+)
 def test_files_give_the_same(
     tmp_path: Path, kind: str, column: list[Any], options: dict[str, Any]
 ) -> None:
@@ -73,14 +75,16 @@ def test_lists_of_log_probabilities(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("record", "options", "words"),
-    [({"p": "110%"}, {"percent": True}, "line 4: p is '110%': percentages lie between"),
-     ({"p": "high"}, {"percent": True}, "line 4: p is 'high', which is not a percentage"),
-     ({"p": "maybe"}, {"words": WORDS}, "line 4: p is 'maybe', which is not in words"),
-     ({"p": 0.5}, {"words": WORDS}, "line 4: p is 0.5, which is not in words"),
-     ({"p": 0.3}, {"from_logprobs": True}, "line 4: .*0.3: log-probabilities are at most 0"),
-     ({"p": "likely"}, {}, "line 4: p is 'likely', which is not a number. If it is a word"),
-     ({"p": None}, {"percent": True}, "line 4: y_proba is missing")],
-)  # fmt: skip
+    [
+        ({"p": "110%"}, {"percent": True}, "line 4: p is '110%': percentages lie between"),
+        ({"p": "high"}, {"percent": True}, "line 4: p is 'high', which is not a percentage"),
+        ({"p": "maybe"}, {"words": WORDS}, "line 4: p is 'maybe', which is not in words"),
+        ({"p": 0.5}, {"words": WORDS}, "line 4: p is 0.5, which is not in words"),
+        ({"p": 0.3}, {"from_logprobs": True}, "line 4: .*0.3: log-probabilities are at most 0"),
+        ({"p": "likely"}, {}, "line 4: p is 'likely', which is not a number. If it is a word"),
+        ({"p": None}, {"percent": True}, "line 4: y_proba is missing"),
+    ],
+)
 def test_errors_name_the_line(
     tmp_path: Path, record: dict[str, Any], options: dict[str, Any], words: str
 ) -> None:
@@ -123,17 +127,19 @@ def test_a_name_among_labels_that_are_numbers(tmp_path: Path, set_limits: SetLim
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"percent": True, "from_logits": True}, "from_logits and percent contradict each other"),
-     ({"from_logprobs": True, "from_logits": True}, "both True"),
-     ({"from_logprobs": 1}, "from_logprobs must be True or False"),
-     ({"words": {}}, "words must map"),
-     ({"words": {"sure": 95}}, r"words\['sure'\] is 95"),
-     ({"words": {"Sure": 0.9, "sure": 0.8}}, "twice"),
-     ({"answer": "y"}, "answer is given without gold"),
-     ({"answer": "y", "gold": "y"}, "both the column 'y'"),
-     ({"answer": "y", "gold": "z"}, "gold names the column 'z'"),
-     ({"answer": "y", "gold": "p", "y_true": "y"}, "y_true gives the labels too")],
-)  # fmt: skip
+    [
+        ({"percent": True, "from_logits": True}, "from_logits and percent contradict each other"),
+        ({"from_logprobs": True, "from_logits": True}, "both True"),
+        ({"from_logprobs": 1}, "from_logprobs must be True or False"),
+        ({"words": {}}, "words must map"),
+        ({"words": {"sure": 95}}, r"words\['sure'\] is 95"),
+        ({"words": {"Sure": 0.9, "sure": 0.8}}, "twice"),
+        ({"answer": "y"}, "answer is given without gold"),
+        ({"answer": "y", "gold": "y"}, "both the column 'y'"),
+        ({"answer": "y", "gold": "z"}, "gold names the column 'z'"),
+        ({"answer": "y", "gold": "p", "y_true": "y"}, "y_true gives the labels too"),
+    ],
+)
 def test_options_that_contradict(tmp_path: Path, options: dict[str, Any], words: str) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text('{"p": 0.5, "y": 1}')
@@ -207,14 +213,16 @@ def test_numbers_are_compared_as_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [('[{"p": 0.5,\n "y": 1},\n 3]', "line 3: the list holds a number"),
-     ('[{"p": 0.5, "y": 1},\n{"p": }]', "line 2 is not JSON"),
-     ('[{"p": 0.5, "y": 1}\n{"p": 1}]', "line 2 is not JSON: Expecting ','"),
-     ('[{"p": 0.5, "y": 1}]\n[]', "line 2 is not JSON: Extra data"),
-     ('[{"p": 0.5, "y": 1},\n{"p": 7, "y": 1}]', r"line 2: y_proba\[1\] is 7.0"),
-     ("[]", "holds no rows"),
-     ('[{"p": 0.5', "line 1 is not JSON")],
-)  # fmt: skip
+    [
+        ('[{"p": 0.5,\n "y": 1},\n 3]', "line 3: the list holds a number"),
+        ('[{"p": 0.5, "y": 1},\n{"p": }]', "line 2 is not JSON"),
+        ('[{"p": 0.5, "y": 1}\n{"p": 1}]', "line 2 is not JSON: Expecting ','"),
+        ('[{"p": 0.5, "y": 1}]\n[]', "line 2 is not JSON: Extra data"),
+        ('[{"p": 0.5, "y": 1},\n{"p": 7, "y": 1}]', r"line 2: y_proba\[1\] is 7.0"),
+        ("[]", "holds no rows"),
+        ('[{"p": 0.5', "line 1 is not JSON"),
+    ],
+)
 def test_lists_of_records_have_lines(tmp_path: Path, text: str, words: str) -> None:
     file = tmp_path / "rows.json"
     file.write_text(text)
@@ -248,8 +256,9 @@ def test_results_take_log_probabilities() -> None:
     assert "from log-probabilities" in cal.evaluate(RIGHT, logs, from_logprobs=True).inferred
     of_rows = cal.evaluate(1 - RIGHT, np.log(ROWS) - 2.0, from_logprobs=True)
     assert math.isclose(of_rows["brier"], cal.brier_score(1 - RIGHT, ROWS), rel_tol=1e-12)
-    frame = pl.DataFrame({"y": RIGHT, "l": np.log(P), "a": np.log(ROWS[:, 0]),
-                          "b": np.log(ROWS[:, 1])}).lazy()  # fmt: skip
+    frame = pl.DataFrame(
+        {"y": RIGHT, "l": np.log(P), "a": np.log(ROWS[:, 0]), "b": np.log(ROWS[:, 1])}
+    ).lazy()
     assert math.isclose(
         cal.ece("y", "l", data=frame, from_logprobs=True), cal.ece(RIGHT, P), rel_tol=1e-12
     )
@@ -274,15 +283,19 @@ def test_log_probabilities_are_named() -> None:
 
 def test_the_command_takes_them(tmp_path: Path) -> None:
     said = [f"{100 * p:g} %" for p in P]
-    file = written(tmp_path, "csv", percent=said, word=SAID, answer=ANSWER, gold=GOLD,
-                   log=np.log(P).tolist())  # fmt: skip
+    file = written(
+        tmp_path, "csv", percent=said, word=SAID, answer=ANSWER, gold=GOLD, log=np.log(P).tolist()
+    )
     pairs = tmp_path / "words.txt"
     pairs.write_text("\n".join(f"{word}={value}" for word, value in WORDS.items()))
     shared = ["report", str(file), "--answer", "answer", "--gold", "gold", "--json", "--measures"]
     want = cal.ece(RIGHT, P)
-    for more in (["--proba", "percent", "--percent"], ["--proba", "word", "--words", str(pairs)],
-                 ["--proba", "log", "--from-logprobs"], ["--proba", "log", "--from-logprobs",
-                  "--stream"]):  # fmt: skip
+    for more in (
+        ["--proba", "percent", "--percent"],
+        ["--proba", "word", "--words", str(pairs)],
+        ["--proba", "log", "--from-logprobs"],
+        ["--proba", "log", "--from-logprobs", "--stream"],
+    ):
         done = run(*shared, "ece", *more)
         assert done.returncode == 0, done.stderr
         assert math.isclose(json.loads(done.stdout)["measures"][0]["value"], want, rel_tol=1e-12)

@@ -26,9 +26,17 @@ NOT_RECORDED = {
 }  # fmt: skip
 # How names of fields end that inference makes, in tables that are otherwise sums of the rows.
 OF_INFERENCE = (
-    "low", "high", "estimate", "standard_error", "limits", "noise_95", "p_value", "p_corrected",
-    "verdict", "intervals",
-)  # fmt: skip
+    "low",
+    "high",
+    "estimate",
+    "standard_error",
+    "limits",
+    "noise_95",
+    "p_value",
+    "p_corrected",
+    "verdict",
+    "intervals",
+)
 
 
 def flat(path: str, found: Any) -> Iterator[tuple[str, Number]]:

@@ -28,9 +28,12 @@ MAY_MOVE = ("intervals", "floors", "verdict", "compare", "check", "pages")
 DRAWS = 200
 # Data sets whose values alone are recorded: the intervals would be nearly those of another set.
 VALUES_ALONE = (
-    "binary, float32", "binary, logits", "3 classes, float32", "3 classes, logits",
+    "binary, float32",
+    "binary, logits",
+    "3 classes, float32",
+    "3 classes, logits",
     "10 classes, two decimals",
-)  # fmt: skip
+)
 
 INFERRED = [name for name in data_sets() if name not in VALUES_ALONE]
 
@@ -235,8 +238,15 @@ def _compared(name: str, comparison: cal.Comparison) -> Found:
 
 
 def _check() -> Found:
-    for name in ("binary", "binary, clusters", "binary, weights", "binary, few rows", "3 classes",
-                 "3 classes, votes", "binary, calibrated"):  # fmt: skip
+    for name in (
+        "binary",
+        "binary, clusters",
+        "binary, weights",
+        "binary, few rows",
+        "3 classes",
+        "3 classes, votes",
+        "binary, calibrated",
+    ):
         rows = data_sets()[name]
         by = rows.by if name in ("binary", "binary, clusters", "3 classes, votes") else None
         limits = {"ece": 0.08, "lin_ce": 0.001, "brier": 0.3}
@@ -273,8 +283,14 @@ def _checked(name: str, check: cal.Check) -> Found:
 
 # Parts of a page that are recorded nowhere else.
 OF_PAGE = (
-    "views", "sensitivity", "before_after", "risk_coverage", "decisions", "histogram", "votes",
-)  # fmt: skip
+    "views",
+    "sensitivity",
+    "before_after",
+    "risk_coverage",
+    "decisions",
+    "histogram",
+    "votes",
+)
 
 
 def _pages() -> Found:

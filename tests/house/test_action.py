@@ -48,9 +48,12 @@ def check(folder, **inputs):
     script.write_text(CHECK["run"], encoding="utf-8")
     # As GitHub starts `shell: bash`.
     done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)], cwd=ROOT, text=True,
-        env={**os.environ, **variables, "CALIBRANT": str(command)}, capture_output=True,
-    )  # fmt: skip
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
+        cwd=ROOT,
+        text=True,
+        env={**os.environ, **variables, "CALIBRANT": str(command)},
+        capture_output=True,
+    )
     out, summary = ((folder / name) for name in ("out", "sum"))
     pairs = (line.partition("=") for line in (out.read_text().split() if out.exists() else ()))
     outputs = {name: value for name, _, value in pairs}
@@ -59,12 +62,14 @@ def check(folder, **inputs):
 
 
 def test_a_limit_that_is_kept_and_one_that_is_not(tmp_path):
-    code, outputs, summary, said = check(tmp_path / "a", files=EXAMPLE, max="ece=0.1\nbrier=0.4",
-                                         options=COLUMNS)  # fmt: skip
+    code, outputs, summary, said = check(
+        tmp_path / "a", files=EXAMPLE, max="ece=0.1\nbrier=0.4", options=COLUMNS
+    )
     assert (code, outputs) == (0, {"code": "0", "verdict": "pass"}), said
     assert "| ece \\<= 0.1 |" in summary and "| brier \\<= 0.4 |" in summary
-    code, outputs, summary, said = check(tmp_path / "b", files=EXAMPLE, max="ece=0.02",
-                                         options=COLUMNS)  # fmt: skip
+    code, outputs, summary, said = check(
+        tmp_path / "b", files=EXAMPLE, max="ece=0.02", options=COLUMNS
+    )
     assert (code, outputs) == (1, {"code": "1", "verdict": "fail"}), said
     assert summary.startswith("### ❌") and "::error title=" in said
 
@@ -81,8 +86,9 @@ def test_too_few_rows_and_a_baseline(tmp_path):
 
 
 def test_what_cannot_be_checked_never_passes(tmp_path):
-    code, outputs, summary, said = check(tmp_path / "a", files="not-there.csv", max="ece=0.1",
-                                         allow_undecided="true")  # fmt: skip
+    code, outputs, summary, said = check(
+        tmp_path / "a", files="not-there.csv", max="ece=0.1", allow_undecided="true"
+    )
     assert (code, outputs, summary) == (3, {"code": "3", "verdict": "error"}, "")
     code, *_, said = check(tmp_path / "b", files=EXAMPLE, max="ece=0.1", options="--by 'a b")
     assert code == 3 and "a quote is not closed" in said
@@ -92,9 +98,11 @@ def test_what_cannot_be_checked_never_passes(tmp_path):
 
 def test_inputs_are_words_and_never_commands(tmp_path):
     code, *_, said = check(
-        tmp_path / "a", files=f"{EXAMPLE}\n", max="ece=0.1",
+        tmp_path / "a",
+        files=f"{EXAMPLE}\n",
+        max="ece=0.1",
         options=COLUMNS + " --by '$(touch a b); `touch c`'",
-    )  # fmt: skip
+    )
     assert code == 3 and "$(touch a b); `touch c`" in said
     assert not any((ROOT / name).exists() for name in "abc")
     assert "${{" not in CHECK["run"] + INSTALL["run"]
@@ -111,10 +119,17 @@ def test_it_installs_the_checkout_that_it_is_of(tmp_path):
     )
     python.chmod(0o755)
     done = subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", INSTALL["run"]], text=True, capture_output=True,
-        env={**os.environ, "PYTHON": str(python), "SOURCE": "/a checkout", "RUNNER_TEMP":
-             str(tmp_path / "temp"), "GITHUB_ENV": str(tmp_path / "env")},
-    )  # fmt: skip
+        ["bash", "-eo", "pipefail", "-c", INSTALL["run"]],
+        text=True,
+        capture_output=True,
+        env={
+            **os.environ,
+            "PYTHON": str(python),
+            "SOURCE": "/a checkout",
+            "RUNNER_TEMP": str(tmp_path / "temp"),
+            "GITHUB_ENV": str(tmp_path / "env"),
+        },
+    )
     assert done.returncode == 0, done.stderr
     assert said.read_text().split("install")[1].strip().endswith("/a checkout[cli]")
     command = (tmp_path / "env").read_text().strip()
@@ -126,9 +141,10 @@ def test_the_workflow_s_steps_end_as_it_says(tmp_path):
     expected = {"kept": 0, "broken": 1}
     for step in steps:
         if step.get("uses") == "./":
-            code, *_, said = check(tmp_path / step["id"], **{
-                name.replace("-", "_"): value for name, value in step["with"].items()
-            })  # fmt: skip
+            code, *_, said = check(
+                tmp_path / step["id"],
+                **{name.replace("-", "_"): value for name, value in step["with"].items()},
+            )
             assert code == expected.pop(step["id"]), said
     assert not expected
     assert PYTHON["uses"].startswith("actions/setup-python@v")

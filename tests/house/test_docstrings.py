@@ -23,9 +23,17 @@ from needs import need
 
 # In the order that numpydoc has them.
 SECTIONS = (
-    "Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes",
-    "References", "Examples",
-)  # fmt: skip
+    "Parameters",
+    "Attributes",
+    "Returns",
+    "Yields",
+    "Raises",
+    "Warns",
+    "See Also",
+    "Notes",
+    "References",
+    "Examples",
+)
 OF_ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
 FEWEST_WORDS = {"Parameters": 3}  # elsewhere 2: the name and the type say much
 LONGEST_SUMMARY = 100
@@ -178,8 +186,9 @@ def _of_class(cls: type) -> Iterator[str]:
     doc = parsed(inspect.cleandoc(cls.__doc__ or ""))
     constructor = cls.__init__  # type: ignore[misc]
     ours = str(getattr(constructor, "__module__", "")).startswith("calibrant")
-    wanted = _parameters(inspect.signature(cls)) if ours or "__dataclass_fields__" in vars(cls) \
-        else []  # fmt: skip
+    wanted = (
+        _parameters(inspect.signature(cls)) if ours or "__dataclass_fields__" in vars(cls) else []
+    )
     yield from _of_parameters(wanted, doc.entries("Parameters"), doc.entries("Attributes"))
     for entry in doc.entries("Attributes"):
         if not entry.type:
@@ -277,9 +286,10 @@ def test_integrations_are_documented_in_full(module, package):
     path = f"calibrant.integrations.{module}"
     home = importlib.import_module(path)
     names = getattr(home, "__all__", None) or [
-        name for name, thing in vars(home).items()
+        name
+        for name, thing in vars(home).items()
         if not name.startswith("_") and getattr(thing, "__module__", "") == path
-    ]  # fmt: skip
+    ]
     things = {f"{path}.{name}": getattr(home, name) for name in names}
     for name, thing in things.items():
         if not _is_documented(thing) or any(thing is known for known in PUBLIC.values()):

@@ -80,8 +80,15 @@ INSTALLED_AS = {
 }
 # Whose users have them already: frames and engines are looked at only when they are given.
 USERS_OWN = {
-    "pandas", "polars", "duckdb", "dask", "ibis", "triton", "datasets", "matplotlib_inline",
-}  # fmt: skip
+    "pandas",
+    "polars",
+    "duckdb",
+    "dask",
+    "ibis",
+    "triton",
+    "datasets",
+    "matplotlib_inline",
+}
 
 
 IMPORT = re.compile(r"^\s*(?:from\s+(\w+)[\w.]*\s+import\b|import\s+(.+))", re.MULTILINE)

@@ -26,9 +26,13 @@ GUIDES = [name for name, text in PAGES.items() if has_examples(text)]
 # else than it shows (tests/site).
 DRAWN = {name for name in GUIDES if "<!-- figure:" in PAGES[name]}
 CONCEPTS = (
-    "calibration", "which-measure", "uncertainty", "soft-labels", "comparing-models",
+    "calibration",
+    "which-measure",
+    "uncertainty",
+    "soft-labels",
+    "comparing-models",
     "recalibration",
-)  # fmt: skip
+)
 # Losses for training, which need torch to be imported.
 WRITTEN = (Path(__file__).parent / "public_names.txt").read_text(encoding="utf-8").split()
 LOSSES = {name.rpartition(".")[2] for name in WRITTEN if name.startswith("calibrant.losses.")}

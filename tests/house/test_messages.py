@@ -73,10 +73,16 @@ def test_nothing_looks_into_messages():
 
 def test_places_are_found(tmp_path):
     lines = (
-        'note.startswith("multiclass")', 'self.inferred[0].startswith("a")', '"x" in note',
-        "ANSWERS in result.inferred", 'str(error).replace("a", "b")', "re.sub(p, q, message)",
-        'interval.note.partition(";")', "labels.note == COUNTED", '"x" not in str(error)',
-    )  # fmt: skip
+        'note.startswith("multiclass")',
+        'self.inferred[0].startswith("a")',
+        '"x" in note',
+        "ANSWERS in result.inferred",
+        'str(error).replace("a", "b")',
+        "re.sub(p, q, message)",
+        'interval.note.partition(";")',
+        "labels.note == COUNTED",
+        '"x" not in str(error)',
+    )
     for line in lines:
         (tmp_path / "module.py").write_text(line)
         assert len(list(places(tmp_path))) == 1, line

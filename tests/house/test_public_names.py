@@ -17,14 +17,26 @@ ROOT = Path(__file__).parents[2]
 SOURCE = Path(cal.__file__).parent
 # Packages whose names users may import, each with an `__all__` of its own.
 PUBLIC = (
-    "calibrant", "calibrant.examples", "calibrant.losses", "calibrant.plots", "calibrant.results",
+    "calibrant",
+    "calibrant.examples",
+    "calibrant.losses",
+    "calibrant.plots",
+    "calibrant.results",
     "calibrant.scaling",
-)  # fmt: skip
+)
 # Modules that other packages are told to import by name.
 INTEGRATIONS = {
-    "sklearn", "torchmetrics", "evaluate_metric", "inspect_ai", "lm_eval", "mlflow", "ignite",
-    "tensorboard", "evidently", "hugging_face",
-}  # fmt: skip
+    "sklearn",
+    "torchmetrics",
+    "evaluate_metric",
+    "inspect_ai",
+    "lm_eval",
+    "mlflow",
+    "ignite",
+    "tensorboard",
+    "evidently",
+    "hugging_face",
+}
 
 
 def test_every_other_module_is_private():

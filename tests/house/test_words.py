@@ -236,12 +236,14 @@ def test_texts_are_found_in_every_kind_of_file(texts):
     [
         ('raise E(f"{a:.3f} is " "not one" f" of {b!r}")', ["{a} is not one of {b}"]),
         ('say("it is " + ("small" if a else "too large"))', ["it is [small | too large]"]),
-        ('say(f"use {hint(\'one of these names\')} here now")',
-         ["use {hint('one of these names')} here now", "one of these names"]),
+        (
+            "say(f\"use {hint('one of these names')} here now\")",
+            ["use {hint('one of these names')} here now", "one of these names"],
+        ),
         ('def f():\n    """A docstring of many words."""', []),
         ('re.compile("no text for a reader"); x["a key"] = "select * from rows"', []),
     ],
-)  # fmt: skip
+)
 def test_texts_are_read_from_syntax_trees(texts, code, expected):
     texts_of_code = [text for _, text in texts.texts_of_python(code) if texts.is_read(text)]
     assert texts_of_code == expected

@@ -44,15 +44,28 @@ def test_values_are_those_of_evaluate(name):
 
 def test_the_usual_measures():
     assert cal.compare(Y, GOOD, n_resamples=50).measures == (
-        "ece", "smooth_ece", "lin_ce", "brier", "log_loss", "classification_error", "auroc"
-    )  # fmt: skip
+        "ece",
+        "smooth_ece",
+        "lin_ce",
+        "brier",
+        "log_loss",
+        "classification_error",
+        "auroc",
+    )
     y, x = multi(N)
     del x["dull"]
     found = cal.compare(y, x, from_logits=True, n_resamples=50)
     assert found.measures == (
-        "ece", "smooth_ece", "classwise_ce", "confidence_ce", "brier", "log_loss",
-        "accuracy", "auroc", "aurc",
-    )  # fmt: skip
+        "ece",
+        "smooth_ece",
+        "classwise_ce",
+        "confidence_ce",
+        "brier",
+        "log_loss",
+        "accuracy",
+        "auroc",
+        "aurc",
+    )
     assert found.recipe["n"] == N and found.recipe["n_classes"] == 4
     assert found.recipe["bin_counts"] == [5, 20, 100]
 
@@ -262,11 +275,19 @@ def test_json_round_trip():
     )  # of three there is nothing to say
     assert "binary probabilities" in again["inferred"]
     assert again["recipe"] == {
-        "n": 200, "n_classes": 2, "bins": "15 equal-width bins, left-closed",
-        "truthful_bins": "15 quantile bins, ties together", "bin_counts": [5, 10],
-        "from_logits": False, "weighted": False, "level": 0.9, "n_resamples": 60, "seed": 2,
-        "grouped": False, "matched_by_ids": False,
-    }  # fmt: skip
+        "n": 200,
+        "n_classes": 2,
+        "bins": "15 equal-width bins, left-closed",
+        "truthful_bins": "15 quantile bins, ties together",
+        "bin_counts": [5, 10],
+        "from_logits": False,
+        "weighted": False,
+        "level": 0.9,
+        "n_resamples": 60,
+        "seed": 2,
+        "grouped": False,
+        "matched_by_ids": False,
+    }
     assert all(type(m) is int for m in found.recipe["bin_counts"])
 
 
@@ -286,8 +307,16 @@ def test_what_it_shows():
     y, u = binary()
     found = cal.compare(y, u, measures=["brier", "ece"], n_resamples=50)
     for shown in (repr(found), found._repr_html_()):
-        for word in ("right", "over", "dull", "brier", "ece", "200 rows", "Ranks by brier",
-                     "behind_best"):  # fmt: skip
+        for word in (
+            "right",
+            "over",
+            "dull",
+            "brier",
+            "ece",
+            "200 rows",
+            "Ranks by brier",
+            "behind_best",
+        ):
             assert word in shown
         assert "Rank robustness" not in shown
     assert "labels are hard" in repr(found)

@@ -168,8 +168,10 @@ def test_where_gaps_are_sure_no_room_is_left_for_their_sign():
     rng = np.random.default_rng(3)
     h = rng.gamma(2, 2, 20_000)
     y = (rng.random(h.size) < worlds.sigmoid(h - 0.5)).astype(int)
-    given = {name: worlds.sigmoid(h + by + rng.normal(0, 0.3, h.size)) for name, by in
-             (("a", 0.6), ("b", 1.0))}  # fmt: skip
+    given = {
+        name: worlds.sigmoid(h + by + rng.normal(0, 0.3, h.size))
+        for name, by in (("a", 0.6), ("b", 1.0))
+    }
     found = cal.compare(y, given, measures=["ece", "smooth_ece"], bin_counts=(5,), n_resamples=200)
     for measure in ("ece", "smooth_ece"):
         difference = found.difference("a", "b", measure)

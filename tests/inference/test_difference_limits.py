@@ -115,9 +115,12 @@ def test_a_share_that_no_row_moves_has_limits_of_its_own():
     gate = cal.check(y, apart, baseline=same, max_decrease={"auroc": -0.49})
     assert gate.verdict == "undecided"
     other = cal.check(
-        y, apart, baseline={"y_true": y, "y_proba": same}, paired=False,
+        y,
+        apart,
+        baseline={"y_true": y, "y_proba": same},
+        paired=False,
         max_decrease={"auroc": -0.49},
-    )  # fmt: skip
+    )
     assert other.rows[0].interval.low <= alone.low - 0.5 + 1e-12
 
 

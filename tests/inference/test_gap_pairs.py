@@ -34,9 +34,12 @@ def test_common_rows_cancel():
         y, sigmoid(1.5 * h), baseline=sigmoid(1.35 * h), max_increase={"ece": 0.01}
     ).rows[0]
     apart = cal.check(
-        y, sigmoid(1.5 * h), baseline={"y_true": other_y, "y_proba": sigmoid(1.35 * other_h)},
-        paired=False, max_increase={"ece": 0.01},
-    ).rows[0]  # fmt: skip
+        y,
+        sigmoid(1.5 * h),
+        baseline={"y_true": other_y, "y_proba": sigmoid(1.35 * other_h)},
+        paired=False,
+        max_increase={"ece": 0.01},
+    ).rows[0]
     widths = [each.interval.high - each.interval.low for each in (paired, apart)]
     assert widths[1] > 1.7 * widths[0]
 

@@ -44,15 +44,20 @@ def test_limits_hold_the_truth(n, spread):
     for seed in range(REPEATS):
         y, right, over, w = survey(np.random.default_rng((1, seed)), n, spread)
         found = cal.compare(
-            y, {"over": over, "right": right}, measures=measures, sample_weight=w, n_resamples=50,
+            y,
+            {"over": over, "right": right},
+            measures=measures,
+            sample_weight=w,
+            n_resamples=50,
             bin_counts=(1,),
-        )  # fmt: skip
+        )
         own = intervals(y, over, measures, sample_weight=w)
         for m in measures:
             apart = found.difference("over", "right", m)
             for what, limits, truth in (
-                ("alone", own[m], true[0][m]), ("apart", apart, true[0][m] - true[1][m])
-            ):  # fmt: skip
+                ("alone", own[m], true[0][m]),
+                ("apart", apart, true[0][m] - true[1][m]),
+            ):
                 sides = outside.setdefault((m, what), [0, 0])
                 sides[0] += truth < limits.low
                 sides[1] += truth > limits.high

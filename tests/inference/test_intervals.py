@@ -530,8 +530,9 @@ def test_the_floor_of_soft_labels_is_that_of_their_scatter():
 )
 def test_an_evaluation_refuses_what_the_functions_refuse(options, words):
     with pytest.raises(InputError, match=words):
-        cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece"], uncertainty=True,
-                     **options)  # fmt: skip
+        cal.evaluate(
+            [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece"], uncertainty=True, **options
+        )
 
 
 # --- real sets ------------------------------------------------------------------------------------

@@ -51,8 +51,10 @@ def rogan_twin(h, j, others):
 
 def kappa_twin(h, j):
     n = len(h)
-    both = {(a, b): sum((x, y) == (a, b) for x, y in zip(h, j, strict=True)) / n
-            for a, b in itertools.product((0, 1), repeat=2)}  # fmt: skip
+    both = {
+        (a, b): sum((x, y) == (a, b) for x, y in zip(h, j, strict=True)) / n
+        for a, b in itertools.product((0, 1), repeat=2)
+    }
     human = {a: both[a, 0] + both[a, 1] for a in (0, 1)}
     judge = {b: both[0, b] + both[1, b] for b in (0, 1)}
     chance = human[0] * judge[0] + human[1] * judge[1]
@@ -261,8 +263,10 @@ def test_labels_needed_agree_with_the_width_they_are_for():
     asked = cal.judge(h, j, others, width=0.06).labels_needed
     rng = np.random.default_rng(2)
     world = JudgeWorld(asked, 4200 - asked, 0.4, 0.8, 0.8)
-    widths = [np.diff([(e := inside.prediction_powered(world.rows(rng))).low, e.high])[0]
-              for _ in range(50)]  # fmt: skip
+    widths = [
+        np.diff([(e := inside.prediction_powered(world.rows(rng))).low, e.high])[0]
+        for _ in range(50)
+    ]
     assert np.mean(widths) == pytest.approx(0.06, rel=0.1)
     # More than there are: labels alone would have to do it.
     far = cal.judge(h, j, others, width=0.005)
@@ -276,8 +280,10 @@ def test_labels_needed_agree_with_the_width_they_are_for():
     labels, answers = cal.judge(h, j, others, width=0.03).rows_needed
     assert labels < cal.judge(h, j, width=0.03).labels_needed < answers
     wider = JudgeWorld(labels, answers - labels, 0.4, 0.8, 0.8)
-    widths = [np.diff([(e := inside.prediction_powered(wider.rows(rng))).low, e.high])[0]
-              for _ in range(20)]  # fmt: skip
+    widths = [
+        np.diff([(e := inside.prediction_powered(wider.rows(rng))).low, e.high])[0]
+        for _ in range(20)
+    ]
     assert np.mean(widths) == pytest.approx(0.03, rel=0.1)
 
 

@@ -56,8 +56,12 @@ def test_rows_of_classes_are_matched_by_ids():
     order = np.random.default_rng(41).permutation(80)
     moved = {**x, "over": x["over"][order]}
     w = np.linspace(0.5, 2, 80)
-    options = {"from_logits": True, "sample_weight": w, "n_resamples": 50,
-               "measures": ("ece", "classwise_ce", "brier", "auroc")}  # fmt: skip
+    options = {
+        "from_logits": True,
+        "sample_weight": w,
+        "n_resamples": 50,
+        "measures": ("ece", "classwise_ce", "brier", "auroc"),
+    }
     found = cal.compare(y, moved, ids={"y_true": np.arange(80), "over": order}, **options)
     same(found, cal.compare(y, x, **options))
 
@@ -66,10 +70,18 @@ def test_rows_matched_by_columns_of_a_frame():
     pandas = need("pandas")
     y, u = binary(90)
     order = np.random.default_rng(42).permutation(90)
-    frame = pandas.DataFrame({
-        "y": y, "a": u["right"], "b": u["over"][order], "id": np.arange(90), "id_b": order,
-        "w": np.linspace(1, 2, 90), "where": np.arange(90) % 2, "game": np.arange(90) % 9,
-    })  # fmt: skip
+    frame = pandas.DataFrame(
+        {
+            "y": y,
+            "a": u["right"],
+            "b": u["over"][order],
+            "id": np.arange(90),
+            "id_b": order,
+            "w": np.linspace(1, 2, 90),
+            "where": np.arange(90) % 2,
+            "game": np.arange(90) % 9,
+        }
+    )
     few = {"measures": FEW, "n_resamples": 50}
     options = {"data": frame, "sample_weight": "w", "groups": "game", "by": "where", **few}
     plain = cal.compare(
@@ -92,9 +104,13 @@ def test_matching_many_rows_takes_no_time():
     rng = np.random.default_rng(43)
     y, u, order = rng.integers(0, 2, n), rng.random(n), rng.permutation(n)
     found = cal.compare(
-        y, {"a": u, "b": u[order]}, ids={"y_true": np.arange(n), "b": order},
-        measures=["ece"], n_resamples=50, bin_counts=(5,),
-    )  # fmt: skip
+        y,
+        {"a": u, "b": u[order]},
+        ids={"y_true": np.arange(n), "b": order},
+        measures=["ece"],
+        n_resamples=50,
+        bin_counts=(5,),
+    )
     assert found.difference("a", "b").value == 0.0
 
 
@@ -105,13 +121,19 @@ KEYS = np.arange(N)
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        ({"y_true": KEYS, "a": KEYS[:-1]}, "ids of 'a' differ from those of y_true: 1 missing, "
-         "such as 29"),
-        ({"y_true": KEYS[1:], "a": KEYS}, "ids of 'a' differ from those of y_true: 1 extra, such "
-         "as 0"),
+        (
+            {"y_true": KEYS, "a": KEYS[:-1]},
+            "ids of 'a' differ from those of y_true: 1 missing, such as 29",
+        ),
+        (
+            {"y_true": KEYS[1:], "a": KEYS},
+            "ids of 'a' differ from those of y_true: 1 extra, such as 0",
+        ),
         ({"y_true": KEYS, "a": KEYS + 1}, "1 missing, such as 0 and 1 extra, such as 30"),
-        ({"y_true": KEYS, "a": np.where(KEYS == 3, 2, KEYS)}, "ids of 'a' must be unique; 2 "
-         "appears more than once"),
+        (
+            {"y_true": KEYS, "a": np.where(KEYS == 3, 2, KEYS)},
+            "ids of 'a' must be unique; 2 appears more than once",
+        ),
         ({"y_true": np.zeros(N, int), "a": KEYS}, "ids of 'y_true' must be unique; 0 appears"),
         ({"y_true": KEYS, "model": KEYS}, "ids names 'model', but y_proba has no predictor"),
         ({"a": KEYS}, "ids must map 'y_true'"),
@@ -123,7 +145,7 @@ KEYS = np.arange(N)
         ({"y_true": "id", "a": KEYS}, "ids of 'y_true' must be one id per row"),
         ({"y_true": KEYS, "a": [1, [2, 3]]}, "ids cannot be read"),
     ],
-)  # fmt: skip
+)
 def test_ids_that_do_not_match_are_refused(ids, words):
     y, u = binary(N)
     with pytest.raises(InputError) as caught:
@@ -151,8 +173,11 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
         ({"a": U["right"], "short": U["over"][:5]}, {}, "short: .*number of rows; got 30 and 5"),
         ({"a": U["right"], "none": None}, {}, "none: y_proba must be numbers"),
         ({"a": U["right"], "single": 0.5}, {}, r"single: y_proba must have the shape"),
-        ({"a": U["right"], "two": np.stack([1 - HOLE, HOLE], axis=1)}, {},
-         r"same classes; the shapes are a \('n',\), two \('n', 2\)"),
+        (
+            {"a": U["right"], "two": np.stack([1 - HOLE, HOLE], axis=1)},
+            {},
+            r"same classes; the shapes are a \('n',\), two \('n', 2\)",
+        ),
         ({1: U["right"], "1": U["over"]}, {}, "two predictors are named '1'"),
         (GOOD, {"measures": []}, "measures must name at least one measure"),
         (GOOD, {"measures": "ece"}, "measures must be a list of names"),
@@ -179,7 +204,7 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
         (GOOD, {"from_logits": "yes"}, "from_logits must be True or False"),
         (GOOD, {"mesures": ["ece"]}, "has no option 'mesures': did you mean 'measures'"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_compared_is_refused(u, options, words):
     with pytest.raises(InputError, match=words):
         cal.compare(Y, u, **options)

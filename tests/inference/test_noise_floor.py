@@ -111,9 +111,9 @@ def test_tables_of_redrawn_outcomes_with_weights():
     w[::10] = 0
     rng = np.random.default_rng(2)
     tables = null_tables(problem(u, outcomes(u), w), 1500, rng)
-    slow = np.array([
-        cal.ece((rng.random(150) < u).astype(int), u, bins=5, sample_weight=w) for _ in range(600)
-    ])  # fmt: skip
+    slow = np.array(
+        [cal.ece((rng.random(150) < u).astype(int), u, bins=5, sample_weight=w) for _ in range(600)]
+    )
     agrees(find("ece", "binary").of_tables(tables), slow)
     exact = cal.reliability(outcomes(u), u, bins=5, sample_weight=w).table
     for field in ("sum_w", "sum_w2", "sum_wu"):
@@ -279,8 +279,9 @@ def test_cells_are_the_sample(width, weighted):
     assert (np.diff(cells.u) > 0).all()
 
 
-@pytest.mark.parametrize("name", ["ks_error", "ls_ece", "smooth_ece", "brier_miscalibration",
-                                  "sweep_ece"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["ks_error", "ls_ece", "smooth_ece", "brier_miscalibration", "sweep_ece"]
+)
 def test_measures_of_cells_are_those_of_rows(name):
     """Nearly: a value and what it is compared with are both of cells."""
     h = np.random.default_rng(1).normal(0, 1.5, 3000)
@@ -338,8 +339,9 @@ def test_p_values_are_uniform_under_the_right_predictions():
     for seed in range(140):
         u = predictions(300, seed)
         samples = to_samples(outcomes(u, seed), u)
-        worth = Uncertainty(samples, cal.EqualWidth(15), cal.Quantile(15), measures,
-                            n_resamples=250, seed=seed)  # fmt: skip
+        worth = Uncertainty(
+            samples, cal.EqualWidth(15), cal.Quantile(15), measures, n_resamples=250, seed=seed
+        )
         summary = Summary(samples)
         found.append([worth.noise_floor(m, m.compute(summary)).p_value for m in measures])
     for name, p in zip(names, np.array(found).T, strict=True):
@@ -432,23 +434,24 @@ def test_certain_predictions_that_are_right_have_no_noise():
     assert wrong.p_value < 0.01
 
 
-@pytest.mark.parametrize("bins", [cal.LevelSets(), cal.Quantile(4, ties="rank"),
-                                  cal.EqualWidth(4, drop_one=True), [0, 0.3, 1]])  # fmt: skip
+@pytest.mark.parametrize(
+    "bins",
+    [cal.LevelSets(), cal.Quantile(4, ties="rank"), cal.EqualWidth(4, drop_one=True), [0, 0.3, 1]],
+)
 def test_every_rule_has_a_noise_floor(bins):
     u = np.round(predictions(80), 1)
     y = outcomes(u)
     rng = np.random.default_rng(12)
     floor = cal.noise_floor(y, u, bins=bins)
-    slow = np.array([
-        cal.ece((rng.random(80) < u).astype(int), u, bins=bins) for _ in range(300)
-    ])  # fmt: skip
+    slow = np.array([cal.ece((rng.random(80) < u).astype(int), u, bins=bins) for _ in range(300)])
     error = slow.std() * np.sqrt(1 / 300 + 1 / (floor.n_draws or 1e9))
     assert abs(floor.mean - slow.mean()) < 4 * error
 
 
 def test_a_problem_without_weight_in_a_bin():
-    found = Problem(np.array([0.2, 0.9]), np.array([0.0, 1.0]), np.array([1.0, 0.0]),
-                    np.array([0, 4]), 5, True)  # fmt: skip
+    found = Problem(
+        np.array([0.2, 0.9]), np.array([0.0, 1.0]), np.array([1.0, 0.0]), np.array([0, 4]), 5, True
+    )
     assert found.gaps().tolist() == pytest.approx([-0.2, 0, 0, 0, 0])
 
 

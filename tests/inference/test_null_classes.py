@@ -29,9 +29,9 @@ def test_draws_are_those_of_whole_samples(weighted, from_logits):
     worth = Uncertainty(samples, fixed, quantile, measures, n_resamples=1000)
     n_slow = 90
     whole = drawn_samples(samples, n_slow, np.random.default_rng((0, 6)))
-    slow = np.array([
-        [m.compute(Summary(each, fixed, quantile)) for m in measures] for each in whole
-    ])  # fmt: skip
+    slow = np.array(
+        [[m.compute(Summary(each, fixed, quantile)) for m in measures] for each in whole]
+    )
     for j, measure in enumerate(measures):
         fast, _ = worth.null_values(measure)
         error = slow[:, j].std() * np.sqrt(1 / n_slow + 1 / fast.size)

@@ -70,8 +70,10 @@ def problems_of(measure, y, p):
     if measure == "lin_ce":
         return [(p.tolist(), y.tolist(), [0.0] * len(y))]
     if measure == "classwise_ce":
-        return [(p[:, r].tolist(), (y == r).astype(float).tolist(), [0.0] * len(y))
-                for r in range(p.shape[1])]  # fmt: skip
+        return [
+            (p[:, r].tolist(), (y == r).astype(float).tolist(), [0.0] * len(y))
+            for r in range(p.shape[1])
+        ]
     hits = (p.argmax(axis=1) == y).astype(float)
     return [(p.max(axis=1).tolist(), hits.tolist(), (1 - hits).tolist())]
 

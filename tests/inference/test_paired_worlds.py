@@ -58,9 +58,17 @@ def test_other_rows_that_are_as_far_off_are_no_change():
             truth = rng.beta(1, 32, 800)
             sides.append(((rng.random(800) < truth).astype(int), 1.25 * truth))
         (y, p), (old_y, old_p) = sides
-        change = cal.check(
-            y, p, baseline={"y_true": old_y, "y_proba": old_p}, paired=False,
-            max_increase={"ece": 0.001}, n_resamples=60,
-        ).rows[0].interval  # fmt: skip
+        change = (
+            cal.check(
+                y,
+                p,
+                baseline={"y_true": old_y, "y_proba": old_p},
+                paired=False,
+                max_increase={"ece": 0.001},
+                n_resamples=60,
+            )
+            .rows[0]
+            .interval
+        )
         missed += not change.low <= 0.0 <= change.high
     assert missed <= 3

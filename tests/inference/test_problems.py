@@ -22,9 +22,14 @@ def table_of(problem: Any) -> BinTable:
 
 
 RULES: list[Any] = [
-    cal.EqualWidth(15), cal.EqualWidth(7, closed="right"), cal.Edges([0, 0.2, 0.5, 1]),
-    cal.Quantile(8), cal.Quantile(1), cal.Quantile(8, ties="rank"), cal.LevelSets(),
-]  # fmt: skip
+    cal.EqualWidth(15),
+    cal.EqualWidth(7, closed="right"),
+    cal.Edges([0, 0.2, 0.5, 1]),
+    cal.Quantile(8),
+    cal.Quantile(1),
+    cal.Quantile(8, ties="rank"),
+    cal.LevelSets(),
+]
 
 
 def samples_of(kind: str) -> Any:
@@ -43,8 +48,9 @@ def test_rows_are_in_the_bins_of_the_table(kind: str, rule: Any) -> None:
     samples = samples_of(kind)
     notion: Any = "confidence" if kind == "classes" else "binary"
     problem, (table, cuts, findings) = (
-        problem_of(samples, notion, rule), bin_table(samples, notion, rule),
-    )  # fmt: skip
+        problem_of(samples, notion, rule),
+        bin_table(samples, notion, rule),
+    )
     assert problem is not None
     assert (problem.m, problem.hard) == (cuts.m, not findings.soft)
     np.testing.assert_allclose(table_of(problem).sums, table.sums, rtol=1e-12, atol=1e-12)

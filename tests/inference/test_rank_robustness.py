@@ -77,8 +77,12 @@ def test_robustness_is_that_of_the_values(shape):
     assert len(found.rows) == len(expected.rows) == len(names) * (15 + 3 + 3)
     for ours, theirs in zip(found.rows, expected.rows, strict=True):
         assert (ours.measure, ours.relation, ours.first, ours.second, ours.n) == (
-            theirs.measure, theirs.relation, theirs.first, theirs.second, theirs.n
-        )  # fmt: skip
+            theirs.measure,
+            theirs.relation,
+            theirs.first,
+            theirs.second,
+            theirs.n,
+        )
         assert ours.value == pytest.approx(theirs.value, abs=1e-12)
         assert ours.margin == pytest.approx(theirs.margin, abs=1e-12)
 
@@ -119,9 +123,12 @@ def pool():
         scaler = cal.TemperatureScaling().fit(labels[first], logits[first].astype(np.float64))
         scaled[file.stem] = scaler.transform(logits[second].astype(np.float64))
     return cal.compare(
-        labels[second], scaled, measures=["brier", *OF_THIRTEEN], bin_counts=(2000, 20, 5),
+        labels[second],
+        scaled,
+        measures=["brier", *OF_THIRTEEN],
+        bin_counts=(2000, 20, 5),
         n_resamples=50,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("measure", OF_THIRTEEN)

@@ -49,8 +49,9 @@ def test_shares_are_those_of_the_definition_for_all_answers_there_can_be():
     assert found[HELD_OUT].mean_confidence == pytest.approx(by_hand[1])
     # Each by itself, beside one question that is known.
     for answers in tried[16:40:4]:
-        both = cal.sampled_answers([0] * len(answers) + [1, 1], [*answers, "x", "x"],
-                                   [0] * len(answers) + [1, 1])  # fmt: skip
+        both = cal.sampled_answers(
+            [0] * len(answers) + [1, 1], [*answers, "x", "x"], [0] * len(answers) + [1, 1]
+        )
         expected = (shares(list(answers))[1] + 1.0) / 2
         assert both[HELD_OUT].mean_confidence == pytest.approx(expected), answers
 
@@ -122,7 +123,7 @@ def test_equal_answers_and_notes():
         (lambda: cal.sampled_answers([1, 1], [1, 2], [1, 0], [0.5, 85]), r"confidence\[1\] is 85"),
         (lambda: cal.sampled_answers([1, None], ["a", "b"], [1, 0]), "every answer needs its"),
     ],
-)  # fmt: skip
+)
 def test_errors_say_what_to_do(call, message):
     with pytest.raises(cal.InputError, match=message):
         call()

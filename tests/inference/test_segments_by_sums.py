@@ -169,15 +169,21 @@ def test_odd_columns_are_divided_as_those_in_memory(where):
     """Columns with names that queries use, without any value, of one, of dates and categories."""
     rng = np.random.default_rng(0)
     n = 300
-    frame = pl.DataFrame({
-        "y": rng.integers(0, 2, n), "p": rng.random(n), "by0": rng.integers(0, 3, n),
-        "u": rng.choice(["it's", 'a"b'], n), "nothing": pl.Series([None] * n, dtype=pl.String),
-        "one": np.ones(n), "kind": pl.Series(rng.choice(["a", "b"], n)).cast(pl.Categorical),
-        "day": pl.Series(rng.integers(0, 3, n)).cast(pl.Date),
-        "number": [str(i) for i in rng.integers(0, 90, n)],
-        "edge": np.where(rng.random(n) < 0.2, np.inf, rng.random(n)),
-        "flag": pl.Series([None if i == 2 else bool(i) for i in rng.integers(0, 3, n)]),
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "y": rng.integers(0, 2, n),
+            "p": rng.random(n),
+            "by0": rng.integers(0, 3, n),
+            "u": rng.choice(["it's", 'a"b'], n),
+            "nothing": pl.Series([None] * n, dtype=pl.String),
+            "one": np.ones(n),
+            "kind": pl.Series(rng.choice(["a", "b"], n)).cast(pl.Categorical),
+            "day": pl.Series(rng.integers(0, 3, n)).cast(pl.Date),
+            "number": [str(i) for i in rng.integers(0, 90, n)],
+            "edge": np.where(rng.random(n) < 0.2, np.inf, rng.random(n)),
+            "flag": pl.Series([None if i == 2 else bool(i) for i in rng.integers(0, 3, n)]),
+        }
+    )
     names = frame.columns[2:]
     data = frame.lazy() if where == "polars" else duckdb.from_arrow(frame.to_arrow())
     options = {"n_draws": 100, "min_rows": 5, "depth": 2}

@@ -62,10 +62,16 @@ def test_both_limits_move_where_all_outcomes_are_alike():
 
 @pytest.mark.parametrize(
     ("measure", "limit", "share"),
-    [("log_loss", 0.1, 0.1 / 27.64), ("brier", 0.1, 0.1), ("rmsce", 0.05, 0.05**2),
-     ("debiased_l2", 0.05, 0.05**2), ("mce", 0.05, 0.05 / 15), ("lin_ce", 0.01, 0.1),
-     ("ece", 0.02, 0.02)],
-)  # fmt: skip
+    [
+        ("log_loss", 0.1, 0.1 / 27.64),
+        ("brier", 0.1, 0.1),
+        ("rmsce", 0.05, 0.05**2),
+        ("debiased_l2", 0.05, 0.05**2),
+        ("mce", 0.05, 0.05 / 15),
+        ("lin_ce", 0.01, 0.1),
+        ("ece", 0.02, 0.02),
+    ],
+)
 def test_a_pass_needs_rows_that_would_have_shown_the_fault(measure, limit, share):
     """Predictions of 0 that are all right: only rows enough make that a pass."""
     needed = int(np.log(0.025) / np.log1p(-share))
@@ -200,9 +206,13 @@ def test_differences_of_two_samples_where_misses_are_rare():
         y, models = two_of_them(2, 90, 0.99, seed)
         other, before = two_of_them(2, 90, 0.99, 100 + seed)
         found = cal.check(
-            y, models["a"], baseline={"y_true": other, "y_proba": before["b"]}, paired=False,
-            max_increase={"brier": 0.001}, n_resamples=50,
-        )  # fmt: skip
+            y,
+            models["a"],
+            baseline={"y_true": other, "y_proba": before["b"]},
+            paired=False,
+            max_increase={"brier": 0.001},
+            n_resamples=50,
+        )
         limits = found.rows[0].interval
         outside += not limits.low <= truth <= limits.high
     assert outside <= 2
@@ -210,9 +220,12 @@ def test_differences_of_two_samples_where_misses_are_rare():
 
 # Errors by how far the confidence is from how often it is right.
 FAR_OFF = {
-    "ece": abs, "classwise_ece": lambda gap: 2 / 3 * abs(gap), "top_label_ece": abs,
-    "confidence_ce": np.square, "lin_ce": lambda gap: gap**2 / 2,
-}  # fmt: skip
+    "ece": abs,
+    "classwise_ece": lambda gap: 2 / 3 * abs(gap),
+    "top_label_ece": abs,
+    "confidence_ce": np.square,
+    "lin_ce": lambda gap: gap**2 / 2,
+}
 
 
 def test_differences_of_errors_where_misses_are_rare():
@@ -237,9 +250,13 @@ def test_differences_of_errors_of_two_samples_where_misses_are_rare():
         y, models = two_of_them(3, 80, right, seed, tops)
         other, before = two_of_them(3, 80, right, 100 + seed, tops)
         found = cal.check(
-            y, models["a"], baseline={"y_true": other, "y_proba": before["b"]}, paired=False,
-            max_increase={measure: 0.001}, n_resamples=50,
-        )  # fmt: skip
+            y,
+            models["a"],
+            baseline={"y_true": other, "y_proba": before["b"]},
+            paired=False,
+            max_increase={measure: 0.001},
+            n_resamples=50,
+        )
         limits = found.rows[0].interval
         outside += not limits.low <= truth <= limits.high
     assert outside <= 2

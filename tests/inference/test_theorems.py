@@ -29,9 +29,10 @@ TRUTHFUL = {
 every_truthful = pytest.mark.parametrize("name", TRUTHFUL)
 # Every rule and every error, where how they go together was seen already.
 some_of_each = pytest.mark.parametrize(
-    ("name", "rule"), [*zip(TRUTHFUL, [*RULES, RULES[0]], strict=True), ("binary", RULES[2])],
+    ("name", "rule"),
+    [*zip(TRUTHFUL, [*RULES, RULES[0]], strict=True), ("binary", RULES[2])],
     ids=str,
-)  # fmt: skip
+)
 
 
 @dataclass

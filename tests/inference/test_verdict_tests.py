@@ -153,10 +153,12 @@ def test_few_heavy_events_do_not_make_a_slope():
     """Wald's interval alone excludes 1 in a tenth of samples where 1.5 % are allowed."""
     rng, alarms, of_wald = np.random.default_rng(4), 0, 0
     for _ in range(80):
-        found = judged(**{
-            {"y_true": "y", "y_proba": "u"}.get(name, name): value
-            for name, value in worlds.CALIBRATED["weights, rare"](150, rng).items()
-        })  # fmt: skip
+        found = judged(
+            **{
+                {"y_true": "y", "y_proba": "u"}.get(name, name): value
+                for name, value in worlds.CALIBRATED["weights, rare"](150, rng).items()
+            }
+        )
         if found.slope is not None:
             alarms += found.p_values["slope"] < 0.015
             of_wald += found.slope.p_value(1.0) < 0.015

@@ -21,9 +21,15 @@ from calibrant._inference.vote_experiments import (
 )
 
 LOSSES = (
-    "distribution", "absolute", "transport", "jensen_shannon", "relative_entropy", "entropy",
-    "root_jensen_shannon", "rank",
-)  # fmt: skip
+    "distribution",
+    "absolute",
+    "transport",
+    "jensen_shannon",
+    "relative_entropy",
+    "entropy",
+    "root_jensen_shannon",
+    "rank",
+)
 
 
 def compositions(m, k):
@@ -140,9 +146,12 @@ def test_with_slack_it_is_that_of_a_quadratic_one(slack):
         return seen @ g + slack / 2 * seen @ g**2
 
     twin = minimize(
-        price, np.full(5, f.max()), constraints={"type": "ineq", "fun": lambda g: above @ g - f},
-        method="SLSQP", options={"maxiter": 500, "ftol": 1e-12},
-    )  # fmt: skip
+        price,
+        np.full(5, f.max()),
+        constraints={"type": "ineq", "fun": lambda g: above @ g - f},
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
     found = least_above(above, f, seen, slack)
     assert price(found) == pytest.approx(twin.fun, abs=1e-6)
     assert (above @ found >= f - 1e-8).all()

@@ -42,9 +42,16 @@ INFERENCE = {
 # seconds; of votes are some that hard labels are none of, and so of distributions; labels come in
 # columns; confidences are texts; a figure has no numbers. They have tests of their own.
 ELSEWHERE = {
-    "bin_sensitivity", "check", "clinical_plot", "grouping_gap", "multilabel",
-    "read_confidences", "report", "vote_noise", "vote_profile",
-}  # fmt: skip
+    "bin_sensitivity",
+    "check",
+    "clinical_plot",
+    "grouping_gap",
+    "multilabel",
+    "read_confidences",
+    "report",
+    "vote_noise",
+    "vote_profile",
+}
 
 
 # What a kind of input cannot change, less often: resamples, thresholds, maps that are fitted, and
@@ -465,8 +472,9 @@ def test_torch_parameters_views_and_booleans() -> None:
     assert_same_everywhere((torch.tensor(CLASSES), columns_first), (CLASSES, ROWS), turn=1)
     assert_same_everywhere(
         (torch.tensor(LABELS.repeat(2))[::2], torch.tensor(BINARY.repeat(2))[::2]),
-        (LABELS, BINARY), turn=0,
-    )  # fmt: skip
+        (LABELS, BINARY),
+        turn=0,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -785,8 +793,11 @@ def test_a_single_row(name: str, engine_name: str) -> None:
     with engine(engine_name), warnings.catch_warnings():
         warnings.simplefilter("error")
         problems: list[tuple[Any, Any]] = [
-            ([1], [[0.25, 0.75]]), ([[0.5, 0.5]], [[0.25, 0.75]]), ([1], [0.75]), ([0.5], [0.75])
-        ]  # fmt: skip
+            ([1], [[0.25, 0.75]]),
+            ([[0.5, 0.5]], [[0.25, 0.75]]),
+            ([1], [0.75]),
+            ([0.5], [0.75]),
+        ]
         for y_true, y_proba in problems:
             if not takes(name, y_proba):
                 continue
@@ -913,9 +924,16 @@ def asked(columns: dict[str, Any], library: str | None, **options: Any) -> Any:
     data = None if library is None else need(library).DataFrame(columns)
     named = {name: name if library else columns[name] for name in ("y", "p", "g", "by")}
     return cal.evaluate(
-        named["y"], named["p"], data=data, groups=named["g"], by=named["by"],
-        votes=columns["votes"], uncertainty=True, measures=["ece"], **options,
-    )  # fmt: skip
+        named["y"],
+        named["p"],
+        data=data,
+        groups=named["g"],
+        by=named["by"],
+        votes=columns["votes"],
+        uncertainty=True,
+        measures=["ece"],
+        **options,
+    )
 
 
 @pytest.mark.parametrize("library", [None, "pandas", "polars"])

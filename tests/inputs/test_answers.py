@@ -52,9 +52,9 @@ DOORS = {
         "correct", "confidence", data=frame("polars"), uncertainty=True
     ),
     "stream": lambda _: of_stream().evaluate(),
-    "lazy stream": lambda _: cal.Accumulator()
-    .update("correct", "confidence", data=frame("lazy"))
-    .evaluate(),
+    "lazy stream": lambda _: (
+        cal.Accumulator().update("correct", "confidence", data=frame("lazy")).evaluate()
+    ),
     "file": lambda folder: cal.evaluate_file(written(folder / "a.csv")),
     "one pass": lambda folder: cal.evaluate_file(written(folder / "a.csv"), exact=False),
     "another name": lambda folder: cal.evaluate_file(
@@ -62,10 +62,11 @@ DOORS = {
     ),
     "compared": lambda folder: cal.evaluate_file(
         written(folder / "a.csv", {"said": RIGHT, "truth": np.ones(N, int), "p": SURE}),
-        answer="said", gold="truth",
+        answer="said",
+        gold="truth",
     ),
     "read": lambda folder: cal.evaluate(*_read(written(folder / "a.csv"))),
-}  # fmt: skip
+}
 
 
 def _read(path):
@@ -134,9 +135,11 @@ def test_two_models_with_their_own_answers():
         {"correct_a": RIGHT, "conf_a": SURE, "correct_b": worse, "conf_b": SURE}
     )
     found = cal.compare(
-        {"a": "correct_a", "b": "correct_b"}, {"a": "conf_a", "b": "conf_b"}, data=data,
+        {"a": "correct_a", "b": "correct_b"},
+        {"a": "conf_a", "b": "conf_b"},
+        data=data,
         n_resamples=50,
-    )  # fmt: skip
+    )
     assert "accuracy" in found.measures and "classification_error" not in found.measures
     assert found.order("accuracy") == ["a", "b"]
     limits = found.difference("a", "b", "accuracy")

@@ -21,10 +21,17 @@ def file(tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "meant"),
-    [("--y-true", "--label"), ("--y_true", "--label"), ("--y-proba", "--proba"),
-     ("--y_proba=p", "--proba"), ("--sample-weight", "--weight"), ("--measrues", "--measures"),
-     ("--n-bins", "--bins"), ("--from_logits", "--from-logits")],
-)  # fmt: skip
+    [
+        ("--y-true", "--label"),
+        ("--y_true", "--label"),
+        ("--y-proba", "--proba"),
+        ("--y_proba=p", "--proba"),
+        ("--sample-weight", "--weight"),
+        ("--measrues", "--measures"),
+        ("--n-bins", "--bins"),
+        ("--from_logits", "--from-logits"),
+    ],
+)
 def test_options_by_their_names_in_python(file, given, meant):
     done = run("report", file, given, "label")
     assert done.returncode == 3 and f"did you mean {meant!r}?" in done.stderr
@@ -102,11 +109,14 @@ def test_displays_have_no_savefig(tmp_path):
 @pytest.mark.parametrize(
     ("function", "option", "meant"),
     [
-        (cal.evaluate, "labels", "y_true"), (cal.evaluate, "confidence", "level"),
-        (cal.evaluate, "random_state", "seed"), (cal.ece, "weights", "sample_weight"),
-        (cal.ece, "n_bins", "bins"), (cal.find_segments, "max_depth", "depth"),
+        (cal.evaluate, "labels", "y_true"),
+        (cal.evaluate, "confidence", "level"),
+        (cal.evaluate, "random_state", "seed"),
+        (cal.ece, "weights", "sample_weight"),
+        (cal.ece, "n_bins", "bins"),
+        (cal.find_segments, "max_depth", "depth"),
     ],
-)  # fmt: skip
+)
 def test_options_by_their_names_elsewhere(function, option, meant):
     with pytest.raises(cal.UnknownOption, match=f"did you mean '{meant}'"):
         function(Y, P, **{option: 1})
@@ -115,10 +125,13 @@ def test_options_by_their_names_elsewhere(function, option, meant):
 @pytest.mark.parametrize(
     ("function", "option"),
     [
-        (cal.evaluate_file, "stream"), (cal.report, "out"), (cal.evaluate, "verbose"),
-        (cal.check, "max_ece"), (cal.noise_floor, "target_"),
+        (cal.evaluate_file, "stream"),
+        (cal.report, "out"),
+        (cal.evaluate, "verbose"),
+        (cal.check, "max_ece"),
+        (cal.noise_floor, "target_"),
     ],
-)  # fmt: skip
+)
 def test_an_option_that_is_like_none_is_not_said_to_be_one(function, option):
     """'stream' is not 'y_true', although they share half of their letters."""
     with pytest.raises(cal.UnknownOption, match="has no option") as raised:

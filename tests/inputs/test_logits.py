@@ -128,15 +128,21 @@ def test_the_command_names_its_option(verb, tmp_path):
 
 
 TAKE_LOGITS = [
-    name for name in cal.__all__
+    name
+    for name in cal.__all__
     if inspect.isfunction(getattr(cal, name))
     and "from_logits" in inspect.signature(getattr(cal, name)).parameters
-]  # fmt: skip
+]
 
 
 # Classes too, and displays' constructors; what an estimator gives is no log-probability.
-PLACES = (cal, cal.scaling, "calibrant.plots", "calibrant.integrations.torchmetrics",
-          "calibrant.integrations.evaluate_metric")  # fmt: skip
+PLACES = (
+    cal,
+    cal.scaling,
+    "calibrant.plots",
+    "calibrant.integrations.torchmetrics",
+    "calibrant.integrations.evaluate_metric",
+)
 
 
 def takers():
@@ -184,8 +190,10 @@ def test_results_of_log_probabilities():
     taken = {"from_logprobs": True}
     slopes = [cal.clinical_summary(y, p), cal.clinical_summary(y, logs, **taken)]
     assert slopes[0]["slope"] == pytest.approx(slopes[1]["slope"])
-    curves = [cal.decision_curve(y, q, thresholds=[0.3], **more).net_benefit("model")[0]
-              for q, more in ((p, {}), (logs, taken))]  # fmt: skip
+    curves = [
+        cal.decision_curve(y, q, thresholds=[0.3], **more).net_benefit("model")[0]
+        for q, more in ((p, {}), (logs, taken))
+    ]
     assert curves[0] == pytest.approx(curves[1]) != 0
     assert cal.risk_coverage(y, logs, **taken).aurc == pytest.approx(cal.aurc(y, p))
     lines = [cal.reliability_curve(y, q, **more).columns() for q, more in ((p, {}), (logs, taken))]

@@ -350,8 +350,10 @@ IN_LARGE = {
 def early_threads(set_limits: SetLimits) -> None:
     """Have rows of these sizes cut into lanes, searched, and shared out to threads."""
     set_limits(
-        rows_for_lanes=1 << 12, rows_for_threads=1 << 12, rows_for_a_search=1 << 12,
-    )  # fmt: skip
+        rows_for_lanes=1 << 12,
+        rows_for_threads=1 << 12,
+        rows_for_a_search=1 << 12,
+    )
 
 
 def bad_rows(n: int) -> list[tuple[int, ...]]:
@@ -609,9 +611,13 @@ def test_weights_that_are_all_0(shape: str, engine_name: str, set_limits: SetLim
             for name in that_take(shape):
                 if takes(name, "sample_weight"):
                     complaints.expect(
-                        f"{name}: {n} rows", "sample_weight is 0 in every row", FUNCTIONS[name],
-                        good.y_true, good.y_proba, sample_weight=np.zeros(n),
-                    )  # fmt: skip
+                        f"{name}: {n} rows",
+                        "sample_weight is 0 in every row",
+                        FUNCTIONS[name],
+                        good.y_true,
+                        good.y_proba,
+                        sample_weight=np.zeros(n),
+                    )
     complaints.settle()
 
 
@@ -949,9 +955,11 @@ def test_votes_and_predictions_that_cannot_be(name):
     function = OF_VOTES[name]
     function(counts, rows)
     for bad, sentence in (
-        (np.nan, r"y_proba\[5"), (np.inf, r"y_proba\[5"), (-0.2, r"y_proba\[5"),
+        (np.nan, r"y_proba\[5"),
+        (np.inf, r"y_proba\[5"),
+        (-0.2, r"y_proba\[5"),
         (1.5, r"y_proba\[5"),
-    ):  # fmt: skip
+    ):
         wrong = rows.copy()
         wrong[5, 0] = bad
         with pytest.raises(cal.InputError, match=sentence):

@@ -88,9 +88,10 @@ def test_ignored_positions_are_left_out_before_they_are_looked_at(ignored):
     metric = CalibrationMetric(MEASURES, ignore_index=ignored, **LOGIT)
     for image in range(B):
         metric.update(
-            preds[image : image + 1], labels[image : image + 1],
+            preds[image : image + 1],
+            labels[image : image + 1],
             sample_weight=WEIGHTS[image : image + 1],
-        )  # fmt: skip
+        )
     kept = rows(~out)
     assert value(metric) == by_hand(
         rows(LOGITS)[kept], rows(LABELS)[kept], from_logits=True, sample_weight=rows(WEIGHTS)[kept]
@@ -172,7 +173,7 @@ def test_a_batch_of_nothing_but_ignored_positions_adds_nothing():
         ({"ignore_index": 9}, SOFT[0, 0, 0], LABELS[0, :, 0], None, "same number of rows; got 5"),
         ({"ignore_index": 9}, SOFT[0, 0, 0], 1, None, "got a single number and 6"),
     ],
-)  # fmt: skip
+)
 def test_shapes_that_do_not_fit_are_named(options, preds, target, weights, match):
     if options == {"num_classes": 1} and preds.ndim == 3:
         target = torch.full_like(target, 3)

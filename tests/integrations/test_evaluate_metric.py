@@ -122,8 +122,9 @@ def test_the_metric_can_be_combined_with_others():
     y, p, _ = PROBLEMS["binary"]
     both = evaluate.combine([Calibration(measures=["ece"]), Calibration(measures=["brier"])])
     assert both.compute(predictions=p, references=y) == {
-        "ece": cal.ece(y, p), "brier": cal.brier_score(y, p)
-    }  # fmt: skip
+        "ece": cal.ece(y, p),
+        "brier": cal.brier_score(y, p),
+    }
 
 
 def test_metrics_refuse_what_they_cannot_take():

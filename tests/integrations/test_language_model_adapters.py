@@ -53,8 +53,7 @@ def test_the_metric_measures_what_scores_say(calibration: Any) -> None:
 
 
 def test_values_of_several_entries_and_percent(calibration: Any) -> None:
-    scores = [SampleScore(Score({"score": s, "confidence": c}))
-              for s, c in (("C", 90), ("I", 70))]  # fmt: skip
+    scores = [SampleScore(Score({"score": s, "confidence": c})) for s, c in (("C", 90), ("I", 70))]
     assert calibration(percent=True)(scores)["ece"] == cal.ece([1, 0], [0.9, 0.7])
     with pytest.raises(cal.InputError, match="none is called 'score'"):
         calibration()([SampleScore(Score({"a": 1}))])
@@ -70,8 +69,13 @@ def test_confidences_as_models_write_them(calibration: Any) -> None:
     assert (found["n"], found["n_missing"]) == (3, 3)
     texts = [SampleScore(Score("C", {"confidence": each})) for each in ("0.9", " ", 0.5)]
     assert calibration()(texts)["ece"] == cal.ece([1, 1], [0.9, 0.5])
-    for percent, bad in ((False, "90%"), (False, "high"), (False, [0.9]), (True, "high"),
-                         (True, 140)):  # fmt: skip
+    for percent, bad in (
+        (False, "90%"),
+        (False, "high"),
+        (False, [0.9]),
+        (True, "high"),
+        (True, 140),
+    ):
         with pytest.raises(cal.InputError, match=r"'confidence' of a score is .*percent"):
             calibration(percent=percent)([SampleScore(Score("C", {"confidence": bad}))])
 

@@ -40,9 +40,13 @@ def evaluated(mlflow, data, **options):
     given = options.pop("config", {})
     with mlflow.start_run() as run:
         found = mlflow.models.evaluate(
-            data=data, targets="label", model_type="classifier", evaluators=["calibrant"],
-            evaluator_config={"calibrant": {"page": False, **given}}, **options,
-        )  # fmt: skip
+            data=data,
+            targets="label",
+            model_type="classifier",
+            evaluators=["calibrant"],
+            evaluator_config={"calibrant": {"page": False, **given}},
+            **options,
+        )
     return found, run.info.run_id
 
 

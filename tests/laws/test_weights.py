@@ -170,12 +170,18 @@ class TestNames:
     @pytest.mark.parametrize(
         ("asked", "name"),
         [
-            ("ECE", "ece"), ("SMECE", "ece"), ("soft_ece", "ece"), ("smECE", "smooth_ece"),
-            ("Soft-ECE", "ece"), ("LS-ECE", "ls_ece"), ("LinCE", "lin_ce"),
-            ("confidence_ce_corrected", "confidence_ce"), ("brier_score", "brier"),
+            ("ECE", "ece"),
+            ("SMECE", "ece"),
+            ("soft_ece", "ece"),
+            ("smECE", "smooth_ece"),
+            ("Soft-ECE", "ece"),
+            ("LS-ECE", "ls_ece"),
+            ("LinCE", "lin_ce"),
+            ("confidence_ce_corrected", "confidence_ce"),
+            ("brier_score", "brier"),
             ("Confidence_CE_Corrected", "confidence_ce"),
         ],
-    )  # fmt: skip
+    )
     def test_aliases_name_the_same_measure(self, asked, name):
         y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
         found = cal.evaluate(y, p, measures=[asked])

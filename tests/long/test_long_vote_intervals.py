@@ -23,11 +23,16 @@ from vote_worlds import (
 @pytest.mark.parametrize(
     ("world", "k", "m", "width"),
     [
-        (right, 2, 10, 0.0761), (mixed_with_equal, 2, 10, 0.0654), (certain_or_torn, 2, 10, 0.1143),
-        (some_off, 2, 10, 0.1296), (right, 3, 3, 0.1819), (mixed_with_equal, 3, 3, 0.119),
-        (certain_or_torn, 3, 3, 0.193), (some_off, 3, 3, 0.2275),
+        (right, 2, 10, 0.0761),
+        (mixed_with_equal, 2, 10, 0.0654),
+        (certain_or_torn, 2, 10, 0.1143),
+        (some_off, 2, 10, 0.1296),
+        (right, 3, 3, 0.1819),
+        (mixed_with_equal, 3, 3, 0.119),
+        (certain_or_torn, 3, 3, 0.193),
+        (some_off, 3, 3, 0.2275),
     ],
-)  # fmt: skip
+)
 def test_bounds_of_the_distribution_error_in_twelve_samples(world, k, m, width):
     hits, widths = held(world, k, m, 400, ("dist_ce",), 12)
     assert hits["dist_ce"] >= 11

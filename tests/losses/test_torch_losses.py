@@ -110,9 +110,13 @@ class TestValues:
         }
         for norm, value in expected.items():
             got = losses.soft_binned_ece_loss(
-                *tensors(p, y), from_logits=False, bins=m, temperature=temperature, norm=norm,
+                *tensors(p, y),
+                from_logits=False,
+                bins=m,
+                temperature=temperature,
+                norm=norm,
                 sample_weight=torch.tensor(w),
-            )  # fmt: skip
+            )
             assert got.item() == pytest.approx(value, rel=1e-12)
 
     @pytest.mark.parametrize("notion", ["binary", "confidence", "classwise"])
@@ -152,9 +156,14 @@ class TestGradients:
 
         def value(logits, weight):
             return loss(
-                logits, torch.tensor(y), from_logits=True, notion=notion, sample_weight=weight,
-                **options, **wide,
-            )  # fmt: skip
+                logits,
+                torch.tensor(y),
+                from_logits=True,
+                notion=notion,
+                sample_weight=weight,
+                **options,
+                **wide,
+            )
 
         given = [tensor.requires_grad_() for tensor in tensors(x, w)]
         assert torch.autograd.gradcheck(value, given, fast_mode=True)
@@ -272,9 +281,12 @@ class TestModules:
                 padded[5:9], labels[5:9], w[5:9] = fill, label, 0.0
                 all_rows = torch.tensor(padded, requires_grad=True)
                 got = loss(
-                    all_rows, torch.tensor(labels), from_logits=from_logits,
-                    sample_weight=torch.tensor(w), **options,
-                )  # fmt: skip
+                    all_rows,
+                    torch.tensor(labels),
+                    from_logits=from_logits,
+                    sample_weight=torch.tensor(w),
+                    **options,
+                )
                 torch.testing.assert_close(got, wanted)
                 got.backward()
                 rest = torch.tensor(w) > 0
@@ -302,7 +314,7 @@ class TestErrors:
             ([0.3], [0], {"sample_weight": torch.tensor([-1.0])}, "weights must be at least 0"),
             ([0.3], [0], {"sample_weight": torch.ones(2)}, r"shape \(1,\); got \(2,\)"),
         ],
-    )  # fmt: skip
+    )
     def test_they_say_what_is_needed(self, p, y, options, words):
         given = {"from_logits": False, **options}
         for loss in (losses.atb_loss, losses.smooth_ece_loss):

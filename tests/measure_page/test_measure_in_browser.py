@@ -15,8 +15,11 @@ from chromium import chromium
 
 DROP = ("dragEnter", "dragOver", "drop")
 MEASURES = {
-    "ATB": "atb", "Brier score": "brier", "Log loss": "log_loss", "AUROC": "auroc",
-}  # fmt: skip
+    "ATB": "atb",
+    "Brier score": "brier",
+    "Log loss": "log_loss",
+    "AUROC": "auroc",
+}
 
 
 class Opened:

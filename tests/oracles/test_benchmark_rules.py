@@ -39,9 +39,10 @@ def slow_browse_comp(p: Array, z: Array, m: int, *, repaired: bool) -> float:
     total = 0.0
     for j in range(m):
         inside = [
-            i for i, u in enumerate(p)
+            i
+            for i, u in enumerate(p)
             if edges[j] < u <= edges[j + 1] or (repaired and j == 0 and u == 0.0)
-        ]  # fmt: skip
+        ]
         if inside:
             total += len(inside) / len(p) * abs(z[inside].mean() - p[inside].mean())
     return total

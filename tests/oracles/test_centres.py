@@ -89,9 +89,15 @@ def twin(y: list[float], v: list[float], level: float) -> dict[str, float]:
             down, up = (middle, up) if below else (down, middle)
         return down
 
-    return {"mean": mean, "error": error, "low": mean - half, "high": mean + half,
-            "tau": math.sqrt(t2), "new_low": min(mean - half, quantile((1 - level) / 2)),
-            "new_high": max(mean + half, quantile((1 + level) / 2))}  # fmt: skip
+    return {
+        "mean": mean,
+        "error": error,
+        "low": mean - half,
+        "high": mean + half,
+        "tau": math.sqrt(t2),
+        "new_low": min(mean - half, quantile((1 - level) / 2)),
+        "new_high": max(mean + half, quantile((1 + level) / 2)),
+    }
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.2, 1.0])
@@ -185,8 +191,9 @@ def test_the_curve_of_equal_centres_is_that_of_one() -> None:
 
 def test_weights_clusters_and_soft_labels() -> None:
     y, p, centre = sample()
-    twice = cal.centres(np.tile(y, 2), np.tile(p, 2), by=np.tile(centre, 2),
-                        groups=np.tile(np.arange(y.size), 2))  # fmt: skip
+    twice = cal.centres(
+        np.tile(y, 2), np.tile(p, 2), by=np.tile(centre, 2), groups=np.tile(np.arange(y.size), 2)
+    )
     weighted = cal.centres(y, p, by=centre, sample_weight=np.full(y.size, 2.0))
     for quantity in ("slope", "observed_expected", "c_statistic"):
         one, two = twice.each[quantity], weighted.each[quantity]

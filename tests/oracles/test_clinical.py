@@ -57,9 +57,12 @@ def test_the_curve_is_that_of_r() -> None:
 @pytest.mark.parametrize("kind", ["tied", "crowded", "few", "weighted"])
 def test_the_curve_agrees_with_its_twin(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
-    p = {"tied": rng.integers(0, 21, 60) / 20, "crowded": rng.beta(0.1, 0.1, 60),
-         "few": rng.choice([0.1, 0.3, 0.4, 0.8, 0.9], 60),
-         "weighted": rng.random(60)}[kind]  # fmt: skip
+    p = {
+        "tied": rng.integers(0, 21, 60) / 20,
+        "crowded": rng.beta(0.1, 0.1, 60),
+        "few": rng.choice([0.1, 0.3, 0.4, 0.8, 0.9], 60),
+        "weighted": rng.random(60),
+    }[kind]
     y = (rng.random(60) < p).astype(float)
     w = rng.integers(0, 4, 60).astype(float) if kind == "weighted" else np.ones(60)
     problem = twins.Problem(p.tolist(), y.tolist(), w.tolist())
@@ -289,8 +292,12 @@ def test_limits_of_a_case_control_sample_hold():
     y = (rng.random(h.size) < q).astype(int)
     mean = y.mean()
     all_rows = cal.cox_calibration(y, u)
-    truth = {"slope": all_rows.slope, "intercept_in_the_large": all_rows.intercept_at_slope_1,
-             "observed_expected": mean / u.mean(), "c_statistic": cal.auroc(y, u)}  # fmt: skip
+    truth = {
+        "slope": all_rows.slope,
+        "intercept_in_the_large": all_rows.intercept_at_slope_1,
+        "observed_expected": mean / u.mean(),
+        "c_statistic": cal.auroc(y, u),
+    }
     inside = dict.fromkeys(truth, 0)
     for _ in range(15):
         rows = np.concatenate([rng.choice(np.flatnonzero(y == one), 150) for one in (0, 1)])

@@ -49,9 +49,13 @@ class TestATB:
             # Known in closed form, as LinCE's.
             assert honest == pytest.approx((truth * (1 - truth)).sum() / truth.size**2, rel=1e-12)
             for report in (
-                np.full(5, 0.5), np.full(5, truth.mean()), truth**2, truth.round(1),
-                np.clip(truth + 0.1, 0, 1), rng.random(5),
-            ):  # fmt: skip
+                np.full(5, 0.5),
+                np.full(5, truth.mean()),
+                truth**2,
+                truth.round(1),
+                np.clip(truth + 0.1, 0, 1),
+                rng.random(5),
+            ):
                 assert expected(cal.atb, truth, report) >= honest - 1e-15
 
     def test_of_classes_against_the_rest_the_truth_is_best_as_well(self):
@@ -164,8 +168,9 @@ def test_tests_keep_their_size_and_find_what_is_wrong(n):
     chances = []
     for seed in range(25):
         y, p = world(n, 100 + seed)
-        chances.append((cal.truthful_test(y, p, measure="atb").p_value,
-                        cal.cutoff_test(y, p).p_value))  # fmt: skip
+        chances.append(
+            (cal.truthful_test(y, p, measure="atb").p_value, cal.cutoff_test(y, p).p_value)
+        )
     assert ((np.array(chances) < 0.05).sum(axis=0) <= 5).all()
     y, p = world(n, 7, strength=2.0)
     assert cal.truthful_test(y, p, measure="atb").p_value < 0.01

@@ -92,8 +92,10 @@ def test_decision_losses_of_one_and_two_predictions_by_hand():
 def test_of_a_table_and_of_a_decision_curve():
     rng = np.random.default_rng(0)
     p = rng.beta(0.6, 0.9, 4000).round(2)
-    y = (rng.random(4000) < 1 / (1 + np.exp(-0.5 * np.log(np.clip(p, 0.01, 0.99) /
-         (1 - np.clip(p, 0.01, 0.99)))))).astype(int)  # fmt: skip
+    y = (
+        rng.random(4000)
+        < 1 / (1 + np.exp(-0.5 * np.log(np.clip(p, 0.01, 0.99) / (1 - np.clip(p, 0.01, 0.99)))))
+    ).astype(int)
     table = cal.reliability(y, p, bins=cal.LevelSets())
     columns = {k: np.array(v) for k, v in table.columns().items()}
     expected = by_linear_program(columns["mean_predicted"], columns["mean_target"], columns["n"])

@@ -13,13 +13,26 @@ from needs import need
 
 # df_cancer_dx of the R package dcurves: 750 rows, 105 events, 115 with a family history, of which
 # 24 have the event; net benefits as dca(cancer ~ famhistory, ...) gives them.
-R_FAMHISTORY = {0.01: 0.030774410774410774, 0.05: 0.025614035087719297, 0.1: 0.018518518518518517,
-                0.14: 0.012248062015503873, 0.21: -2.531645569620253e-4,
-                0.35: -0.033333333333333354,
-                0.5: -0.08933333333333335, 0.65: -0.19333333333333338}  # fmt: skip
-R_ALL = {0.01: 0.13131313131313133, 0.05: 0.09473684210526317, 0.1: 0.04444444444444445, 0.14: 0.0,
-         0.21: -0.08860759493670883, 0.35: -0.32307692307692315, 0.5: -0.72,
-         0.65: -1.4571428571428573}  # fmt: skip
+R_FAMHISTORY = {
+    0.01: 0.030774410774410774,
+    0.05: 0.025614035087719297,
+    0.1: 0.018518518518518517,
+    0.14: 0.012248062015503873,
+    0.21: -2.531645569620253e-4,
+    0.35: -0.033333333333333354,
+    0.5: -0.08933333333333335,
+    0.65: -0.19333333333333338,
+}
+R_ALL = {
+    0.01: 0.13131313131313133,
+    0.05: 0.09473684210526317,
+    0.1: 0.04444444444444445,
+    0.14: 0.0,
+    0.21: -0.08860759493670883,
+    0.35: -0.32307692307692315,
+    0.5: -0.72,
+    0.65: -1.4571428571428573,
+}
 
 
 def family_history() -> tuple[np.ndarray, np.ndarray]:
@@ -112,9 +125,9 @@ def test_clusters_widen_and_soft_labels_count_in_part() -> None:
     y, p, _ = logistic(200)
     y, p, groups = np.repeat(y, 4), np.repeat(p, 4), np.repeat(np.arange(200), 4)
     rows = cal.decision_curve(y, p, thresholds=[0.3], recalibration=None).benefits["model"]
-    own = cal.decision_curve(
-        y, p, thresholds=[0.3], recalibration=None, groups=groups
-    ).benefits["model"]  # fmt: skip
+    own = cal.decision_curve(y, p, thresholds=[0.3], recalibration=None, groups=groups).benefits[
+        "model"
+    ]
     assert own.high[0] - own.low[0] > 1.7 * (rows.high[0] - rows.low[0])
     soft = cal.decision_curve([0.25, 0.75], [0.2, 0.7], thresholds=[0.5], recalibration=None)
     assert soft.net_benefit("model") == pytest.approx([(0.75 - 0.25) / 2])
@@ -122,10 +135,15 @@ def test_clusters_widen_and_soft_labels_count_in_part() -> None:
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"thresholds": [0.5, 1.0]}, "1 does not"), ({"thresholds": [30]}, "divide them by 100"),
-     ({"thresholds": []}, "got none"), ({"thresholds": "half"}, "must be numbers"),
-     ({"recalibration": "magic"}, "is not known"), ({"level": 95}, "level")],
-)  # fmt: skip
+    [
+        ({"thresholds": [0.5, 1.0]}, "1 does not"),
+        ({"thresholds": [30]}, "divide them by 100"),
+        ({"thresholds": []}, "got none"),
+        ({"thresholds": "half"}, "must be numbers"),
+        ({"recalibration": "magic"}, "is not known"),
+        ({"level": 95}, "level"),
+    ],
+)
 def test_wrong_options_are_named(options: dict, words: str) -> None:
     with pytest.raises(cal.InputError, match=words):
         cal.decision_curve([0, 1], [0.2, 0.7], **options)

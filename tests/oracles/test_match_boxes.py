@@ -143,9 +143,13 @@ def test_images_and_classes_are_matched_by_themselves():
 def test_images_without_boxes(n, m):
     boxes = [[0, 0, 1 + j, 1] for j in range(5)]
     got = cal.match_boxes(
-        boxes[:n], [0.5] * n, boxes[:m], images=["a"] * n, true_images=["a"] * m,
+        boxes[:n],
+        [0.5] * n,
+        boxes[:m],
+        images=["a"] * n,
+        true_images=["a"] * m,
         size={"a": (8, 8), "empty": (8, 8)},
-    )  # fmt: skip
+    )
     assert got.correct.tolist() == [0] * n and got.missed.tolist() == list(range(m))
     assert got.n_images == 2 and got.weight.tolist() == pytest.approx([1 / 3] * n)
     assert "2 images" in got.title
@@ -163,8 +167,11 @@ def test_boxes_in_a_crowd_are_left_out_and_counted():
 
 def test_formats_and_relative_places():
     true = [[1, 1, 3, 2]]
-    for box_format, box in (("xyxy", [1, 1, 3, 2]), ("xywh", [1, 1, 2, 1]),
-                            ("cxcywh", [2, 1.5, 2, 1])):  # fmt: skip
+    for box_format, box in (
+        ("xyxy", [1, 1, 3, 2]),
+        ("xywh", [1, 1, 2, 1]),
+        ("cxcywh", [2, 1.5, 2, 1]),
+    ):
         given = {"xyxy": true, "xywh": [[1, 1, 2, 1]], "cxcywh": [[2, 1.5, 2, 1]]}[box_format]
         m = cal.match_boxes([box], [0.9], given, box_format=box_format, size=(4, 2))
         assert m.iou.tolist() == [1.0]
@@ -178,8 +185,14 @@ def test_the_detection_error_in_cells_of_place_and_size():
     corner = rng.uniform(0, 0.6, (n, 2))
     boxes = np.hstack([corner, corner + rng.uniform(0.05, 0.4, (n, 2))])
     right = rng.random(n) < 0.6
-    m = cal.match_boxes(boxes, rng.random(n), boxes[right], images=np.arange(n),
-                        true_images=np.arange(n)[right], size=(1, 1))  # fmt: skip
+    m = cal.match_boxes(
+        boxes,
+        rng.random(n),
+        boxes[right],
+        images=np.arange(n),
+        true_images=np.arange(n)[right],
+        size=(1, 1),
+    )
     assert m.correct.tolist() == right.astype(int).tolist()
     sums: dict[tuple[int, ...], list[float]] = {}
     for i in range(n):
@@ -196,9 +209,14 @@ def test_arrays_go_straight_into_an_evaluation_of_clusters():
     given = world(3, n=200, m=150, n_images=40)
     m = cal.match_boxes(**given)
     found = cal.evaluate(
-        m.correct, m.confidence, groups=m.image, sample_weight=m.weight, measures=["brier"],
-        uncertainty=True, n_resamples=50,
-    )  # fmt: skip
+        m.correct,
+        m.confidence,
+        groups=m.image,
+        sample_weight=m.weight,
+        measures=["brier"],
+        uncertainty=True,
+        n_resamples=50,
+    )
     per_image = [
         np.mean((m.correct - m.confidence)[m.image == image] ** 2) for image in np.unique(m.image)
     ]
@@ -249,7 +267,7 @@ def test_coco_files(tmp_path):
         ({"size": (0, 3)}, "positive width and height"),
         ({"size": {}}, "no width and height of image 0"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_box_is_named(change, message):
     given = {"boxes": [[0, 0, 1, 1]], "scores": [0.5], "true_boxes": [[0, 0, 1, 1]]}
     with pytest.raises(InputError, match=message):

@@ -44,8 +44,12 @@ def test_it_is_the_loop_of_the_definition() -> None:
         rows = rng.integers(0, 60, 60)
         own = logistic(x[rows], y[rows])
         pairs = [(y[rows], own(x[rows])), (y, own(x))]
-        gaps.append([np.subtract(*(f(*pair) for pair in pairs)) for f in
-                     (lambda a, b: ((a - b) ** 2).mean(), auroc)])  # fmt: skip
+        gaps.append(
+            [
+                np.subtract(*(f(*pair) for pair in pairs))
+                for f in (lambda a, b: ((a - b) ** 2).mean(), auroc)
+            ]
+        )
     mean = np.mean(gaps, axis=0)
     assert found["brier"].apparent == pytest.approx(((y - model(x)) ** 2).mean(), rel=1e-12)
     assert found["c_statistic"].apparent == pytest.approx(auroc(y, model(x)), rel=1e-12)
@@ -83,8 +87,9 @@ def test_estimators_frames_and_clusters() -> None:
     assert found.to_frame("pandas").shape == (7, 6)
     assert found["slope"].optimism > 0.05 and found["c_statistic"].corrected < 1
     alone = cal.optimism(model, x, y, n_resamples=50, groups=np.arange(120), measures=["slope"])
-    pairs = cal.optimism(model, x, y, n_resamples=50, groups=np.arange(120) // 60,
-                         measures=["slope"])  # fmt: skip
+    pairs = cal.optimism(
+        model, x, y, n_resamples=50, groups=np.arange(120) // 60, measures=["slope"]
+    )
     assert alone["slope"].apparent == pairs["slope"].apparent != pairs["slope"].corrected
 
 

@@ -154,9 +154,7 @@ def test_ranking_is_no_matter_of_calibration() -> None:
             cal.noise_floor(y, p, measure=measure)
         with pytest.raises(cal.InputError, match="ranking, not calibration"):
             cal.verdict(y, p, measure=measure)
-        before, after = (
-            cal.evaluate(y, u, measures=[measure])[measure] for u in (p, p**3)
-        )  # fmt: skip
+        before, after = (cal.evaluate(y, u, measures=[measure])[measure] for u in (p, p**3))
         assert before == pytest.approx(after, rel=1e-12)
     with pytest.raises(cal.InputError, match="auroc"):
         cal.evaluate(y, p, measures=["average_precision"])
@@ -187,8 +185,12 @@ def test_the_curve_is_a_table_and_a_picture(tmp_path) -> None:
     y, p, w = tied(500)
     curve = cal.risk_coverage(y, p, sample_weight=w)
     assert list(curve.to_frame("pandas").columns) == [
-        "coverage", "threshold", "risk", "low", "high"
-    ]  # fmt: skip
+        "coverage",
+        "threshold",
+        "risk",
+        "low",
+        "high",
+    ]
     assert curve.coverage[-1] == 1.0 and (curve.low <= curve.risk).all()
     assert (curve.high >= curve.risk).all() and "not calibration" in repr(curve)
     display = curve.plot(name="a model")

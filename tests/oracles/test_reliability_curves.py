@@ -57,8 +57,9 @@ def test_a_consistency_band_holds_calibrated_curves() -> None:
     for seed in range(40):
         curve = cal.reliability_curve(*calibrated(300, rng), seed=seed)
         where = np.array([0.3, 0.5, 0.7])
-        low, high = (np.interp(where, curve.points["prediction"], curve.points[k])
-                     for k in ("low", "high"))  # fmt: skip
+        low, high = (
+            np.interp(where, curve.points["prediction"], curve.points[k]) for k in ("low", "high")
+        )
         inside.append((low <= curve.at(where)) & (curve.at(where) <= high))
     assert 0.88 <= np.mean(inside) <= 1.0
     y, u = network()
@@ -92,8 +93,9 @@ def test_a_local_band_holds_the_truth_at_each_place() -> None:
         y = (rng.random(300) < 0.2 + 0.6 * u).astype(int)
         curve = cal.reliability_curve(y, u, method="local")
         where = np.array([0.3, 0.5, 0.7])
-        low, high = (np.interp(where, curve.points["prediction"], curve.points[k])
-                     for k in ("low", "high"))  # fmt: skip
+        low, high = (
+            np.interp(where, curve.points["prediction"], curve.points[k]) for k in ("low", "high")
+        )
         inside.append((low <= 0.2 + 0.6 * where) & (0.2 + 0.6 * where <= high))
     assert np.mean(inside) >= 0.88
 

@@ -32,9 +32,14 @@ def test_narrow_uniform_noise_tends_to_the_error_over_level_sets(sigma):
     assert cal.ls_ece(Y, P, sigma=sigma, noise="uniform") == pytest.approx(0.25, rel=1e-14)
     for noise in ("uniform", "gaussian"):
         drawn = cal.ls_ece(
-            y, p, sigma=sigma, noise=noise, method="monte-carlo", n_draws=500,
+            y,
+            p,
+            sigma=sigma,
+            noise=noise,
+            method="monte-carlo",
+            n_draws=500,
             rng=np.random.default_rng(1),
-        )  # fmt: skip
+        )
         assert drawn == pytest.approx(cal.ls_ece(y, p, sigma=sigma, noise="uniform"), rel=0.15)
 
 

@@ -57,9 +57,15 @@ def folder(tmp_path_factory) -> Path:
     save(out, "people", counts=votes, labels=labels)
     logits, votes = made_up(2)
     votes[:7] = 0  # nobody voted on these
-    save(out, "text", dev_logits=logits[:200], dev_chaos_counts=votes[:200],
-         dev_labels=labels[:200], test_logits=logits[200:],
-         test_chaos_counts=votes[200:])  # fmt: skip
+    save(
+        out,
+        "text",
+        dev_logits=logits[:200],
+        dev_chaos_counts=votes[:200],
+        dev_labels=labels[:200],
+        test_logits=logits[200:],
+        test_chaos_counts=votes[200:],
+    )
     save(out, "other", logits=np.zeros((5, 4)), labels=np.zeros(5))
     (out / "broken.npz").write_bytes(b"PK no zip")
     return out
@@ -75,8 +81,10 @@ def done(folder):
 def test_what_a_folder_may_hold(folder) -> None:
     found, unreadable = read_votes(folder)
     assert [(each.name, each.rows, len(each.votes)) for each in found] == [
-        ("net_a", "people", 400), ("net_b", "people", 400), ("text", "text", 393),
-    ]  # fmt: skip
+        ("net_a", "people", 400),
+        ("net_b", "people", 400),
+        ("text", "text", 393),
+    ]
     assert unreadable == ("broken",)
     a, b, _ = found
     np.testing.assert_allclose(np.diff(a.logits), np.diff(b.logits), atol=1e-9)
@@ -203,8 +211,12 @@ def test_the_page_is_whole(done) -> None:
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    names = ["cifar10_resnet56", "cifar10h_human_counts", "cifar10_lenet-5_probs",
-             "snli_roberta-base_seed0_dev_test_logits_chaosnli"]  # fmt: skip
+    names = [
+        "cifar10_resnet56",
+        "cifar10h_human_counts",
+        "cifar10_lenet-5_probs",
+        "snli_roberta-base_seed0_dev_test_logits_chaosnli",
+    ]
     if not all((FOLDER / f"{name}.npz").is_file() for name in names):
         pytest.skip("the votes are not at hand: CALIBRANT_DATA names the folder to look in")
     folder = tmp_path_factory.mktemp("votes")

@@ -32,9 +32,12 @@ def small() -> Reproduction:
     """Drawn once: nobody changes it."""
     need("matplotlib")
     table = Table(
-        "numbers", NASTY, {"model": ["A", "A", NASTY], "error": [0.1, float("nan"), 1 / 3]},
-        notes=(NASTY,), marks={(2, "error"): "1"},
-    )  # fmt: skip
+        "numbers",
+        NASTY,
+        {"model": ["A", "A", NASTY], "error": [0.1, float("nan"), 1 / 3]},
+        notes=(NASTY,),
+        marks={(2, "error"): "1"},
+    )
     hidden = Table("hidden", "not on the page", {"x": [1, None]}, on_page=False)
     section = Section(
         NASTY, (NASTY,), (table, hidden), (Figure("line", NASTY, drawing, {"x": [0, 1]}),)
@@ -48,10 +51,16 @@ def test_everything_is_written(small, tmp_path) -> None:
     folder = small.write(tmp_path / "new" / "out")
     names = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
     assert names == {
-        "index.html", "reproduction.json", "tables/numbers.csv", "tables/numbers.json",
-        "tables/hidden.csv", "tables/hidden.json", "figures/line.svg", "figures/line.png",
+        "index.html",
+        "reproduction.json",
+        "tables/numbers.csv",
+        "tables/numbers.json",
+        "tables/hidden.csv",
+        "tables/hidden.json",
+        "figures/line.svg",
+        "figures/line.png",
         "figures/line.csv",
-    }  # fmt: skip
+    }
     rows = list(csv.DictReader(io.StringIO((folder / "tables/numbers.csv").read_text())))
     assert rows[2] == {"model": NASTY, "error": repr(1 / 3)}
     table = json.loads((folder / "tables/numbers.json").read_text())
@@ -102,8 +111,12 @@ def test_a_folder_with_other_files_is_refused(small, tmp_path) -> None:
 def test_what_cannot_be_a_folder_is_refused_before_any_work(tmp_path, monkeypatch) -> None:
     need("matplotlib")
     (tmp_path / "file").write_text("")
-    for out, why in ((tmp_path / "file", "is a file"), (tmp_path / "file" / "x", "cannot be"),
-                     ("", "must name a folder"), (".", "current folder")):  # fmt: skip
+    for out, why in (
+        (tmp_path / "file", "is a file"),
+        (tmp_path / "file" / "x", "cannot be"),
+        ("", "must name a folder"),
+        (".", "current folder"),
+    ):
         with pytest.raises(InputError, match=why):
             reproduce("soft-mean", out=out)  # at once: the whole run takes far longer
 

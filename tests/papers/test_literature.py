@@ -129,8 +129,13 @@ def test_each_convention_is_its_definition():
     assert len({round(value, 9) for value in expected.values()}) >= 10  # they are not all alike
     brier = math.fsum((p - y) ** 2 for p, y in zip(u, z, strict=True)) / 60
     assert measured("brier", "", rows) == pytest.approx(brier, abs=1e-15)
-    pairs = [(p > q) + (p == q) / 2 for p, y in zip(u, z, strict=True) if y
-             for q, x in zip(u, z, strict=True) if not x]  # fmt: skip
+    pairs = [
+        (p > q) + (p == q) / 2
+        for p, y in zip(u, z, strict=True)
+        if y
+        for q, x in zip(u, z, strict=True)
+        if not x
+    ]
     assert measured("auroc", "", rows) == pytest.approx(sum(pairs) / len(pairs), abs=1e-12)
     scores = Rows(10 * np.array(u) - 3, rows.outcomes, None)
     assert measured("auroc", "", scores) == measured("auroc", "", rows)
@@ -167,11 +172,19 @@ def test_printed_digits_decide():
 
 def registry(printed, sets):
     tables = {
-        "printed": [dict(zip(("set", "measure", "convention", "printed", "where", "explained_by",
-                              "why"), line, strict=True)) for line in printed],
+        "printed": [
+            dict(
+                zip(
+                    ("set", "measure", "convention", "printed", "where", "explained_by", "why"),
+                    line,
+                    strict=True,
+                )
+            )
+            for line in printed
+        ],
         "sets": [vars(found) for found in sets],
         "sources": [{"source": "some+body", "commit": "0" * 40, "licence": "", "what": "made up"}],
-    }  # fmt: skip
+    }
     return lambda name: [
         {"set" if key == "name" else key: value for key, value in line.items()}
         for line in tables[name]
@@ -188,13 +201,20 @@ def done(folder, monkeypatch):
     printed = [
         ("a", "ece", "10 bins", f"{binned(u, z):.4f}", "here", "", ""),
         ("a", "ece", "10 bins", f"{binned(u, z, right=True):.4f}", "here", "", ""),
-        ("a", "ece", "10 bins", f"{binned(u, z, skip=(1.0, 0.0)):.4f}", "here",
-         "10 bins, 1 in no bin, 0 in no bin", "some rows are in no bin"),
+        (
+            "a",
+            "ece",
+            "10 bins",
+            f"{binned(u, z, skip=(1.0, 0.0)):.4f}",
+            "here",
+            "10 bins, 1 in no bin, 0 in no bin",
+            "some rows are in no bin",
+        ),
         ("a", "brier", "", "0.9", "here", "", "of another run"),
         ("a", "auroc", "", "0.987", "here", "", ""),
         ("b", "ece", "10 bins", "0.3", "here", "", ""),
         ("gone", "ece", "10 bins", "0.1", "there", "", ""),
-    ]  # fmt: skip
+    ]
     monkeypatch.setattr(literature, "read_registry", registry(printed, sets))
     return reproduce("literature", data=folder)
 
@@ -202,12 +222,19 @@ def done(folder, monkeypatch):
 def test_each_printed_number_has_its_verdict(done):
     columns = done.tables["printed"].columns
     assert columns["verdict"] == [
-        "met", "met under another convention", "wrong", "wrong", "unexplained", "met",
+        "met",
+        "met under another convention",
+        "wrong",
+        "wrong",
+        "unexplained",
+        "met",
         "not at hand",
-    ]  # fmt: skip
+    ]
     assert columns["comes out with"][1:4] == [
-        "10 bins, right", "10 bins, 1 in no bin, 0 in no bin", "",
-    ]  # fmt: skip
+        "10 bins, right",
+        "10 bins, 1 in no bin, 0 in no bin",
+        "",
+    ]
     assert columns["why"][2:4] == ["some rows are in no bin", "of another run"]
     assert "gone.csv is not there" in columns["why"][6] and columns["measured"][6] is None
     sources = done.tables["sources"].columns

@@ -28,8 +28,14 @@ FOLDER = Path(os.environ.get("CALIBRANT_DATA") or REPOSITORY.parent / "shared" /
 
 # The sections that need no predictions, in order.
 SECTIONS = (
-    "two_point", "jumps", "no_level_sets", "figure_2", "estimation", "convergence", "estimators",
-)  # fmt: skip
+    "two_point",
+    "jumps",
+    "no_level_sets",
+    "figure_2",
+    "estimation",
+    "convergence",
+    "estimators",
+)
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +121,13 @@ def test_without_data_figures_are_of_predictions_that_ship(done) -> None:
 
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory, done) -> Reproduction:
-    names = ["cifar10_resnet32", "cifar10_vgg16_bn", "cifar10_mobilenetv2_x1_0",
-             "imagenet50k_top1_8models", "cifar10h_human_counts"]  # fmt: skip
+    names = [
+        "cifar10_resnet32",
+        "cifar10_vgg16_bn",
+        "cifar10_mobilenetv2_x1_0",
+        "imagenet50k_top1_8models",
+        "cifar10h_human_counts",
+    ]
     if not all((FOLDER / f"{name}.npz").is_file() for name in names):
         pytest.skip("the networks are not at hand: CALIBRANT_DATA names the folder to look in")
     folder = tmp_path_factory.mktemp("networks")
@@ -165,8 +176,10 @@ class TestFolderOfPredictions:
         (tmp_path / "broken.npz").write_bytes(b"PK not a zip")
         found = read_predictions(tmp_path)
         assert {k: [p.name for p in v] for k, v in found.sets.items()} == {
-            "many": ["x"], "net": ["net_a", "net_b"], "rain": ["rain"],
-        }  # fmt: skip
+            "many": ["x"],
+            "net": ["net_a", "net_b"],
+            "rain": ["rain"],
+        }
         assert [p.from_logits for p in found.predictors] == [False, True, False, False]
         assert found.predictors[0].labels.tolist() == [True, False]
         assert set(found.left_out) == {"other.npz", "broken.npz"}

@@ -244,14 +244,23 @@ def test_papers_use_the_public_api_alone() -> None:
     """
     shown = ("results._rendering", "results._plots.style", "results._pages.page")
     written = (
-        "_core.errors", "_core.validation", "_core.optional", "_core.atomic_files",
-        "_core.progress", "_research.papers",
-    )  # fmt: skip
+        "_core.errors",
+        "_core.validation",
+        "_core.optional",
+        "_core.atomic_files",
+        "_core.progress",
+        "_research.papers",
+    )
     # The examples are a public module; thousands of checkpoints are read once for all measures.
     read_once = (
-        "_api.rows", "_core.typing", "_data.samples", "_inference.ranks", "_measures",
-        "_summaries.samples", "results",
-    )  # fmt: skip
+        "_api.rows",
+        "_core.typing",
+        "_data.samples",
+        "_inference.ranks",
+        "_measures",
+        "_summaries.samples",
+        "results",
+    )
     allowed = tuple(f"calibrant.{name}" for name in ("examples", *read_once, *shown, *written))
     for path in Path(soft_mean.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -48,9 +48,11 @@ def saved(folder, name, *, checkpoints=3, n=400, k=4, seed=0, labels=None):
     logits = 2 * (skill * np.eye(k)[targets] + noise)
     np.savez(
         folder / f"{name}.npz",
-        val_logits=logits[:, :n], val_labels=targets[:n],
-        test_logits=logits[:, n:], test_labels=targets[n:],
-    )  # fmt: skip
+        val_logits=logits[:, :n],
+        val_labels=targets[:n],
+        test_logits=logits[:, n:],
+        test_labels=targets[n:],
+    )
     return logits, targets
 
 
@@ -165,8 +167,11 @@ def test_a_pool_of_two_without_validation_rows_says_so(tmp_path):
     assert "fitted on a random half of its rows" in text and "its validation rows" not in text
     assert "can only be 1 or -1" in text and "reversed" not in text
     shown = {table.name: table.on_page for table in section.tables}
-    filled = {t.name: any(v is not None for v in t.columns["5 bins"]) for t in section.tables
-              if t.name.endswith("_dominance")}  # fmt: skip
+    filled = {
+        t.name: any(v is not None for v in t.columns["5 bins"])
+        for t in section.tables
+        if t.name.endswith("_dominance")
+    }
     assert {name: shown[name] for name in filled} == filled
 
 
@@ -269,8 +274,15 @@ def test_a_cifar_pool_is_trained_and_measured(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(program, "SPLIT_SEEDS", (42, 43))
     images_like_cifar(tmp_path / "images")
     table = tmp_path / "pool.csv.gz"
-    command = ["train_cifar.py", "--images", str(tmp_path / "images"), "--out",
-               str(tmp_path / "traces"), "--table", str(table)]  # fmt: skip
+    command = [
+        "train_cifar.py",
+        "--images",
+        str(tmp_path / "images"),
+        "--out",
+        str(tmp_path / "traces"),
+        "--table",
+        str(table),
+    ]
     interval = sys.getswitchinterval()
     try:
         for more, trained in ((["--most", "1"], 1), ([], 1), ([], 0)):
@@ -370,8 +382,11 @@ def test_sentences_of_the_documentation_about_table_1_follow_the_numbers():
         for m in ("20", "5"):
             cell = truthful_ranks.Cell("classwise_ce", "loss", m)
             assert real.interval(cell).high < one.printed(cell)
-    moved = max((2 * real.over_images[widest[e].at]) ** 0.5 for real in one.real.values()
-                for e in ("conf_ece", "conf_ce", "conf_ce_corrected"))  # fmt: skip
+    moved = max(
+        (2 * real.over_images[widest[e].at]) ** 0.5
+        for real in one.real.values()
+        for e in ("conf_ece", "conf_ce", "conf_ce_corrected")
+    )
     assert f"by up to {moved:.2f} (one standard deviation)" in docs
     assert "7 times as wide" in one._margins() and "seven times as wide" in docs
     inside, of_corrected = [], []
@@ -439,10 +454,12 @@ def test_ranks_of_halves_are_those_of_scipy():
         own = late & (columns["half"] == half)
         halves.append(stats.spearmanr(x[own], y[own]).statistic)
         traces = sorted(set(columns["trace"]))
-        without.append([
-            stats.spearmanr(x[kept], y[kept]).statistic
-            for kept in (own & (columns["trace"] != trace) for trace in traces)
-        ])  # fmt: skip
+        without.append(
+            [
+                stats.spearmanr(x[kept], y[kept]).statistic
+                for kept in (own & (columns["trace"] != trace) for trace in traces)
+            ]
+        )
     over_traces = 39 / 40 * sum((v - np.mean(without)) ** 2 for v in np.mean(without, axis=0))
     # Complementary halves share no image: half of their squared difference is one half's variance,
     # and the mean over all halves has half of that; the rest is between the means of splits.

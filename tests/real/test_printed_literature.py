@@ -19,12 +19,19 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("CALIBRANT_DATA") or REPOSITORY.parent / "shared" / "data")
 FOLDER = DATA / "literature"
 QUANTILES = "10 quantile bins, mean over bins"
-SHORT = {"Mistral 7B": "Mistral", "Mixtral 8x7B": "Mixtral", "SOLAR 10.7B": "Solar",
-         "GPT3.5 Turbo": "gpt-3.5-turbo", "GPT4 Turbo": "gpt-4-turbo",
-         **{f"Llama 2 {n}B": f"Llama-{n}b" for n in (7, 13, 70)},
-         **{f"Llama 3 {n}B": f"Llama3-{n}b" for n in (8, 70)},
-         **{f"{name} {n}B": f"{name}-{n}b" for name, n in
-            (("Falcon", 7), ("Falcon", 40), ("Yi", 6), ("Yi", 34))}}  # fmt: skip
+SHORT = {
+    "Mistral 7B": "Mistral",
+    "Mixtral 8x7B": "Mixtral",
+    "SOLAR 10.7B": "Solar",
+    "GPT3.5 Turbo": "gpt-3.5-turbo",
+    "GPT4 Turbo": "gpt-4-turbo",
+    **{f"Llama 2 {n}B": f"Llama-{n}b" for n in (7, 13, 70)},
+    **{f"Llama 3 {n}B": f"Llama3-{n}b" for n in (8, 70)},
+    **{
+        f"{name} {n}B": f"{name}-{n}b"
+        for name, n in (("Falcon", 7), ("Falcon", 40), ("Yi", 6), ("Yi", 34))
+    },
+}
 
 
 def table(name: str) -> list[dict[str, str]]:
@@ -56,8 +63,11 @@ def chosen(*wanted: str) -> Rows:
 def audited(subset: str, column: str) -> Rows:
     """The rows of a model, and of one domain of it, with questions as clusters."""
     model, _, domain = subset.partition(" / ")
-    rows = [row for row in table("llm_audit_mmlu.csv")
-            if row["model"] == model and domain in ("", row["domain"])]  # fmt: skip
+    rows = [
+        row
+        for row in table("llm_audit_mmlu.csv")
+        if row["model"] == model and domain in ("", row["domain"])
+    ]
     name, scale = ("stated_confidence", 100) if column == "stated" else ("token_probability", 1)
     return Rows(
         np.array([float(row[name]) for row in rows]) / scale,
@@ -75,8 +85,11 @@ def test_all_aurocs_of_language_models_are_met():
 
 
 def test_two_eces_of_language_models_leave_out_confidences_of_one():
-    lines = [line for line in table("printed.csv")
-             if line["file"] == "llm_multiple_choice.npz" and line["measure"] == "ece"]  # fmt: skip
+    lines = [
+        line
+        for line in table("printed.csv")
+        if line["file"] == "llm_multiple_choice.npz" and line["measure"] == "ece"
+    ]
     wrong = []
     for line in lines:
         rows = chosen(SHORT[line["subset"]], "norm")

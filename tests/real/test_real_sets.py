@@ -34,8 +34,14 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("CALIBRANT_DATA") or REPOSITORY.parent / "shared" / "data")
 
 # One network of each family stands for the rest, which differ in nothing that matters here.
-FAMILIES = ("cifar10_vgg", "cifar10_resnet", "cifar10_mobilenetv2", "cifar100_vgg",
-            "cifar100_resnet", "cifar100_mobilenetv2")  # fmt: skip
+FAMILIES = (
+    "cifar10_vgg",
+    "cifar10_resnet",
+    "cifar10_mobilenetv2",
+    "cifar100_vgg",
+    "cifar100_resnet",
+    "cifar100_mobilenetv2",
+)
 STANDS_FOR_ITS_FAMILY = {
     "cifar10_vgg16_bn",
     "cifar10_resnet32",
@@ -111,9 +117,15 @@ def test_every_set_evaluates(name: str) -> None:
 @compiled_only
 @pytest.mark.parametrize(
     "name",
-    ["20news_probs", "imdb_probs", "adult_test_random_forest_binary", "cifar10_resnet32",
-     "538_march_madness_in_game_men", "pop_tampere2003_24h_3class"],
-)  # fmt: skip
+    [
+        "20news_probs",
+        "imdb_probs",
+        "adult_test_random_forest_binary",
+        "cifar10_resnet32",
+        "538_march_madness_in_game_men",
+        "pop_tampere2003_24h_3class",
+    ],
+)
 def test_both_engines_give_the_same_numbers(name: str) -> None:
     labels, predictions, from_logits = problem(name)
     found = []
@@ -309,8 +321,13 @@ PEERS: dict[str, tuple[Callable[[Array, Array, int], float], Any, float]] = {
         1e-12,
     ),
 }
-COMPARED = ["adult_test_random_forest_binary", "20news_probs", "cifar10_resnet32",
-            "538_nba_games", "precip_niamey2016_ens"]  # fmt: skip
+COMPARED = [
+    "adult_test_random_forest_binary",
+    "20news_probs",
+    "cifar10_resnet32",
+    "538_nba_games",
+    "precip_niamey2016_ens",
+]
 
 
 @pytest.mark.parametrize("name", COMPARED)

@@ -159,9 +159,15 @@ def fashion(folder):
     half = np.where(np.arange(900) % 2, "odd", "even")
     # The other pages have all maps side by side, which are slow to fit to ten classes.
     return saved(
-        folder, "fashion", y, p, name="Fashion", by=half, source={"file": "fashion.npz"},
+        folder,
+        "fashion",
+        y,
+        p,
+        name="Fashion",
+        by=half,
+        source={"file": "fashion.npz"},
         recalibrate="temperature",
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="session")
@@ -181,10 +187,16 @@ def nasty(folder):
     labels = (p.cumsum(axis=1)[:, :-1] < rng.random(300)[:, None]).sum(axis=1)
     y = np.array(NASTY, dtype=object)[labels]
     return saved(
-        folder, "nasty", y, p, classes=list(NASTY), name=f"</title>{NASTY[0]}",
-        by=np.array(NASTY, dtype=object)[labels[::-1] % 3], source={NASTY[1]: NASTY[0]},
+        folder,
+        "nasty",
+        y,
+        p,
+        classes=list(NASTY),
+        name=f"</title>{NASTY[0]}",
+        by=np.array(NASTY, dtype=object)[labels[::-1] % 3],
+        source={NASTY[1]: NASTY[0]},
         bins=[0, 0.1, 0.5, 1.0],
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="session")
@@ -205,8 +217,10 @@ def compared(folder):
     need("altair")
     e = examples.load("fashion-shirt")
     y, h = e.test_labels[:800], e.test_logits[:800]
-    proba = {name: 1 / (1 + np.exp(-h / t)) for name, t in (("as is", 1), ("T 1.8", 1.8),
-             (NASTY[0] + "y" * 300, 4), ("alike", 1))}  # fmt: skip
+    proba = {
+        name: 1 / (1 + np.exp(-h / t))
+        for name, t in (("as is", 1), ("T 1.8", 1.8), (NASTY[0] + "y" * 300, 4), ("alike", 1))
+    }
     found = cal.compare(y, proba, measures=COMPARED, n_resamples=100, by=np.arange(800) % 2)
     path = found.save(folder / "compared.html", source="three temperatures")
     return Made(path, y, proba, found)

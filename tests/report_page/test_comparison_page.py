@@ -205,9 +205,12 @@ def test_slices_of_models_stand_side_by_side(look, compared):
         for name, cell in zip(order, row[2:], strict=True):
             own = made.slices[name][row[0]]
             assert cell.split() == [
-                printed(own.estimate), printed(own.low), "to", printed(own.high),
+                printed(own.estimate),
+                printed(own.low),
+                "to",
+                printed(own.high),
                 own.against_tolerance,
-            ]  # fmt: skip
+            ]
 
 
 def test_risk_curves_of_all_models_are_in_one_figure(look, tmp_path):

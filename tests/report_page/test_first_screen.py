@@ -187,9 +187,9 @@ def test_tools_that_do_not_differ_are_folded(look, fashion):
     assert folded.locator("tbody tr").count() > 0 and not folded.locator("table").is_visible()
     # Each of those that are folded has Calibrant's value in as many bins, or none.
     cells = page.eval_on_selector_all(
-        "#tools details tbody tr", "rows => rows.map(r => [r.cells[2], r.cells[3]]"
-        ".map(c => c.textContent))",
-    )  # fmt: skip
+        "#tools details tbody tr",
+        "rows => rows.map(r => [r.cells[2], r.cells[3]].map(c => c.textContent))",
+    )
     assert all({printed(own.at_common), "–"} & set(pair) for pair in cells)
 
 

@@ -11,9 +11,10 @@ from calibrant._research.papers.folder import Reproduction, Section, Table
 def test_tables_fit_screen_and_sheet(browser, tmp_path, width) -> None:
     """Captions are read without scrolling, and a printed table has all its columns."""
     wide = Table(
-        "wide", "A caption of so many words that it is wider than a phone, which it must not be.",
+        "wide",
+        "A caption of so many words that it is wider than a phone, which it must not be.",
         {f"column {i}": [0.123456, 1.5] for i in range(12)},
-    )  # fmt: skip
+    )
     section = Section("A section", (), (wide,))
     path = tmp_path / "page.html"
     text = Reproduction("small", "A title", "A paper", (section,)).to_html()

@@ -34,9 +34,10 @@ def _few_limits():
     """Errors before and after each map have limits, which no choice of a map looks at."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            recalibration._HeldOut, "_error_change",
+            recalibration._HeldOut,
+            "_error_change",
             lambda self, measure, now, own: Change(measure.name, self.values[measure.name], now),
-        )  # fmt: skip
+        )
         yield
 
 
@@ -198,8 +199,9 @@ def test_maps_can_be_named():
     y, p = overconfident(600)
     report = cal.report(y, p, measures=["ece"], recalibrate=["isotonic", "temperature", "isotonic"])
     assert [each.method_name for each in report.recalibrations] == [
-        "Isotonic calibration", "Temperature scaling"
-    ]  # fmt: skip
+        "Isotonic calibration",
+        "Temperature scaling",
+    ]
     assert report.recipe["options"]["recalibrate"] == "isotonic, temperature"
     page = report.to_html()
     assert "recalibrate=[&#39;isotonic&#39;, &#39;temperature&#39;]" in page
@@ -211,9 +213,13 @@ def test_maps_can_be_named():
 
 @pytest.mark.parametrize(
     ("names", "said"),
-    [("betta", "did you mean 'beta'"), ([], "at least one map"), (3, "at least one map"),
-     (["beta", None], "not a map")],
-)  # fmt: skip
+    [
+        ("betta", "did you mean 'beta'"),
+        ([], "at least one map"),
+        (3, "at least one map"),
+        (["beta", None], "not a map"),
+    ],
+)
 def test_names_of_maps_are_checked(names, said):
     with pytest.raises(InputError, match=said):
         cal.report([0, 1] * 60, [0.2, 0.7] * 60, recalibrate=names)
@@ -367,9 +373,14 @@ def test_the_recipe_names_every_argument():
     y, p = overconfident(120)
     counts = np.stack([3 * (1 - y), 3 * y], axis=1)
     report = cal.report(
-        counts, p, measures=["ece", "brier"], segments={"site": np.arange(120) % 2}, depth=1,
-        resample="rows", recalibrate="platt",
-    )  # fmt: skip
+        counts,
+        p,
+        measures=["ece", "brier"],
+        segments={"site": np.arange(120) % 2},
+        depth=1,
+        resample="rows",
+        recalibrate="platt",
+    )
     report.recipe["options"]["annotators"] = True
     call = _python_call(report)
     assert "annotators=..." in call

@@ -197,9 +197,13 @@ def test_a_report_is_data_first():
 
 @pytest.mark.parametrize(
     ("option", "value", "told"),
-    [("name", 3, "name must be a text"), ("source", 3, "source must be a text"),
-     ("tolerance", 0, "tolerance"), ("level", 2, "level")],
-)  # fmt: skip
+    [
+        ("name", 3, "name must be a text"),
+        ("source", 3, "source must be a text"),
+        ("tolerance", 0, "tolerance"),
+        ("level", 2, "level"),
+    ],
+)
 def test_wrong_options_are_named(option, value, told):
     with pytest.raises(InputError, match=told):
         report([0, 1] * 20, [0.2, 0.7] * 20, **{option: value})
@@ -251,12 +255,16 @@ def test_a_missing_package_is_named_with_its_extra(name, package, monkeypatch):
 @pytest.mark.parametrize(
     "spec",
     [
-        charts.reliability_diagram("x", "y"), charts.row_share_bars(), charts.measure_by_bins(100),
+        charts.reliability_diagram("x", "y"),
+        charts.row_share_bars(),
+        charts.measure_by_bins(100),
         charts.overlaid_curves("x", "y"),
-        charts.interval_rows("x"), charts.interval_rows("x", ranks=3),
-        charts.measure_over_time("ece"), charts.e_value_over_time(20.0),
+        charts.interval_rows("x"),
+        charts.interval_rows("x", ranks=3),
+        charts.measure_over_time("ece"),
+        charts.e_value_over_time(20.0),
     ],
-)  # fmt: skip
+)
 def test_charts_are_vega_lite(spec):
     """By Altair's schema, which knows every mark, channel and option."""
     chart, plain = as_altair(spec)
@@ -325,8 +333,15 @@ def test_a_rare_event_is_told_in_its_own_proportion():
 
 @pytest.mark.parametrize(
     ("share", "said"),
-    [(1.0, "more than 99%"), (0.995, "more than 99%"), (0.99, "99%"), (0.5, "50%"),
-     (0.005, "less than 1%"), (0.0, "less than 1%"), (math.nan, "–")],
-)  # fmt: skip
+    [
+        (1.0, "more than 99%"),
+        (0.995, "more than 99%"),
+        (0.99, "99%"),
+        (0.5, "50%"),
+        (0.005, "less than 1%"),
+        (0.0, "less than 1%"),
+        (math.nan, "–"),
+    ],
+)
 def test_no_share_of_a_comparison_page_is_certain(share, said):
     assert _percent(share) == said

@@ -23,16 +23,19 @@ def choose(page, *, m=None, rule=None):
     if rule is not None:
         page.check(f"input[name=rule][value={rule}]")
     if m is not None:
-        at = page.evaluate("m => JSON.parse(document.getElementById('data').textContent)"
-                           ".counts.indexOf(m)", m)  # fmt: skip
+        at = page.evaluate(
+            "m => JSON.parse(document.getElementById('data').textContent).counts.indexOf(m)", m
+        )
         slider = page.locator("#count")
         slider.evaluate("(s, at) => { s.value = at; s.dispatchEvent(new Event('input')); }", at)
 
 
 def values_on(page):
-    return dict(page.eval_on_selector_all(
-        "#values dd", "all => all.map(d => [d.dataset.measure, d.textContent])"
-    ))  # fmt: skip
+    return dict(
+        page.eval_on_selector_all(
+            "#values dd", "all => all.map(d => [d.dataset.measure, d.textContent])"
+        )
+    )
 
 
 def see_bins(page, n):
@@ -115,9 +118,11 @@ def test_curve_and_intervals_can_be_left_out(look, fashion):
     assert drawn == "" == page.inner_text("#sigma") and page.is_hidden("#curve-key")
     curve = fashion.report.views[0].curve
     for chosen, words in (
-        ("isotonic", "Isotonic (CORP)"), ("smooth", curve.contradiction),
-        ("local", "Local regression, span"), ("", ""),
-    ):  # fmt: skip
+        ("isotonic", "Isotonic (CORP)"),
+        ("smooth", curve.contradiction),
+        ("local", "Local regression, span"),
+        ("", ""),
+    ):
         page.select_option("#curve", chosen)
         page.wait_for_timeout(100)
         lines = page.eval_on_selector_all("#diagram .mark-line path", places)

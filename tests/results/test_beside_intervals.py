@@ -75,9 +75,13 @@ def checked():
     y, p, by = sample()
     others = np.clip(p + 0.02, 0, 1)
     return cal.check(
-        y, p, at_most={"ece": 0.05, "lin_ce": 0.01, "brier": 0.2}, by=by, baseline=others,
+        y,
+        p,
+        at_most={"ece": 0.05, "lin_ce": 0.01, "brier": 0.2},
+        by=by,
+        baseline=others,
         max_increase={"ece": 0.01, "brier": 0.01},
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -146,11 +150,14 @@ def raised_check():
 def raised_report():
     found = reported()
     maps = [
-        replace(part, changes=tuple(
-            replace(row, before=row.before + 1, after=row.after + 3) for row in part.changes
-        ))
+        replace(
+            part,
+            changes=tuple(
+                replace(row, before=row.before + 1, after=row.after + 3) for row in part.changes
+            ),
+        )
         for part in found.recalibrations
-    ]  # fmt: skip
+    ]
     return replace(
         found, evaluation=raised_evaluation(found.evaluation), recalibrations=tuple(maps)
     )
@@ -329,11 +336,16 @@ def test_sentences_put_a_number_into_its_interval(name):
 
 def test_the_reader_of_sentences_finds_what_is_wrong():
     wrong = (
-        "ECE 0.075 (95% CI 0 to 0.03)", "it is 0.075 on 2,000 rows, 95% CI 0 to 0.03",
-        "95% CI 0 to 0.03, includes 0; estimate 0.075", r"\textbf{0.075} {\footnotesize [0, 0.03]}",
-        r"0.075$^\dagger$ {\footnotesize [0, 0.03]}", "**0.075** [0, 0.03]", "0.075† [0, 0.03]",
-        "ECE 0.075 (95% CI\n    0 to 0.03)", "  ECE  0.0750  0.0000 to 0.0300  0.1033",
-    )  # fmt: skip
+        "ECE 0.075 (95% CI 0 to 0.03)",
+        "it is 0.075 on 2,000 rows, 95% CI 0 to 0.03",
+        "95% CI 0 to 0.03, includes 0; estimate 0.075",
+        r"\textbf{0.075} {\footnotesize [0, 0.03]}",
+        r"0.075$^\dagger$ {\footnotesize [0, 0.03]}",
+        "**0.075** [0, 0.03]",
+        "0.075† [0, 0.03]",
+        "ECE 0.075 (95% CI\n    0 to 0.03)",
+        "  ECE  0.0750  0.0000 to 0.0300  0.1033",
+    )
     for text in wrong:
         with pytest.raises(AssertionError):
             assert_between(said(text))
@@ -472,8 +484,11 @@ def test_the_terminal_has_the_estimate_before_the_interval(tmp_path, arguments):
         ends, before = [each.end() for each in found], head[: found[0].start()].rstrip()
         assert before.split()[-1] in ("estimate", "behind_best", "mean_target", "bias")
         for row in rows:
-            cells = [row[: len(before)].split()[-1:], row[len(before) : ends[0]].split(),
-                     row[ends[0] : ends[1]].split()]  # fmt: skip
+            cells = [
+                row[: len(before)].split()[-1:],
+                row[len(before) : ends[0]].split(),
+                row[ends[0] : ends[1]].split(),
+            ]
             if all(len(cell) == 1 and re.fullmatch(NUMBER, cell[0]) for cell in cells):
                 n += assert_between([tuple(number(cell[0]) for cell in cells)])
     assert n

@@ -21,9 +21,17 @@ def sample(n=200, seed=0):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    "bins", [7, cal.Quantile(5), cal.Quantile(5, ties="rank"), cal.Edges([0, 0.2, 1]),
-             cal.LevelSets(), cal.EqualWidth(5, closed="right")], ids=str,
-)  # fmt: skip
+    "bins",
+    [
+        7,
+        cal.Quantile(5),
+        cal.Quantile(5, ties="rank"),
+        cal.Edges([0, 0.2, 1]),
+        cal.LevelSets(),
+        cal.EqualWidth(5, closed="right"),
+    ],
+    ids=str,
+)
 def test_each_is_the_table_of_its_column(bins, weighted):
     y, p, w = sample()
     options = {"bins": bins, "sample_weight": w if weighted else None}

@@ -164,8 +164,12 @@ BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "one column": (Y[:, 0], P[:, 0], {}, r"shape \(n, labels\).*One label is a binary problem"),
     "shapes": (Y, P[:, :2], {}, r"same shape \(n, labels\); got \(900, 3\) and \(900, 2\)"),
     "a logit": (Y, 3 * P, {}, r"y_proba\[\d+, \d\] \(label '\d'\) is .*from_logits=True"),
-    "no prediction": (np.ones((1, 2)), [[0.5, np.nan]], {"labels": ["a", "b"]},
-                      r"y_proba\[0, 1\] \(label 'b'\) is missing, but its label is annotated"),
+    "no prediction": (
+        np.ones((1, 2)),
+        [[0.5, np.nan]],
+        {"labels": ["a", "b"]},
+        r"y_proba\[0, 1\] \(label 'b'\) is missing, but its label is annotated",
+    ),
     "infinite logit": ([[1, 0]], [[0.0, np.inf]], {"from_logits": True}, "finite"),
     "minus one": ([[1, -1]], [[0.5, 0.5]], {}, r"y_true\[0, 1\].*NaN means that a label was not"),
     "names": (Y, P, {"labels": ["a"]}, "labels must name 3 columns"),
@@ -178,7 +182,7 @@ BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "a name": ("a", P, {}, "name columns of data=frame"),
     "level": (Y, P, {"level": 95}, "level must be a number between 0 and 1"),
     "measure": (Y, P, {"measures": ["classwise_ece"]}, "not defined for binary"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BAD)

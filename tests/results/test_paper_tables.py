@@ -33,14 +33,18 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def found():
-    return cal.compare(Y, MODELS, measures=["brier", "lin_ce", "brier_discrimination"],
-                       n_resamples=200)  # fmt: skip
+    return cal.compare(
+        Y, MODELS, measures=["brier", "lin_ce", "brier_discrimination"], n_resamples=200
+    )
 
 
 def rows_of(latex):
     body = latex.split(r"\midrule")[1].split(r"\bottomrule")[0]
-    return [re.split(r"(?<!\\)&", line.strip().removesuffix(r"\\")) for line in body.split("\n")
-            if line.strip()]  # fmt: skip
+    return [
+        re.split(r"(?<!\\)&", line.strip().removesuffix(r"\\"))
+        for line in body.split("\n")
+        if line.strip()
+    ]
 
 
 class TestLatex:
@@ -87,8 +91,9 @@ class TestLatex:
                 assert ("dagger" in cell) == (not leads and difference.better is None)
         assert r"\multicolumn{6}{l}" in found.to_latex()
         # A difference that is clear has no mark.
-        only = cal.compare(Y, {k: MODELS[k] for k in ("close", "far")}, measures=["brier"],
-                           n_resamples=200)  # fmt: skip
+        only = cal.compare(
+            Y, {k: MODELS[k] for k in ("close", "far")}, measures=["brier"], n_resamples=200
+        )
         assert "dagger" not in only.to_latex()
 
     def test_small_values_have_a_scale(self, found):
@@ -120,8 +125,10 @@ class TestLatex:
 
     def test_intervals_digits_and_direction(self, found):
         cell = rows_of(found.to_latex(measures=["brier"], digits=4))[0][1]
-        low, high = (found.intervals("brier")[end][found.order("brier").index(ODD)]
-                     for end in ("low", "high"))  # fmt: skip
+        low, high = (
+            found.intervals("brier")[end][found.order("brier").index(ODD)]
+            for end in ("low", "high")
+        )
         assert f"[{low:.4f}, {high:.4f}]" in cell
         assert "[" not in "".join(rows_of(found.to_latex(intervals=False))[0][1:])
         assert r"$\uparrow$" in found.to_latex(measures=["brier_discrimination"])
@@ -141,9 +148,11 @@ class TestDigits:
     def made(self, estimates):
         """A comparison with these estimates, of which every two are clearly different."""
         found = cal.compare(
-            Y, {str(i): MODELS["far"] for i in range(len(estimates))}, measures=["brier"],
+            Y,
+            {str(i): MODELS["far"] for i in range(len(estimates))},
+            measures=["brier"],
             n_resamples=50,
-        )  # fmt: skip
+        )
         estimates = np.array(estimates)
         limits = np.stack([estimates - 0.05, estimates + 0.05, estimates], axis=-1)[:, None]
         apart = estimates[:, None] - estimates
@@ -184,14 +193,17 @@ class TestMarkdown:
         assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
         assert sum("**" in row for row in rows) >= 1
 
-    @pytest.mark.parametrize("make", [
-        lambda: cal.evaluate(Y, MODELS["far"], measures=["ece"], by=Y).slices,
-        lambda: cal.reliability(Y, MODELS["far"], bins=3),
-        lambda: cal.evaluate(Y, MODELS["far"], measures=["ece"]),
-        lambda: cal.check(Y, MODELS["far"], at_most={"brier": 0.5}),
-        lambda: cal.conventions(Y, MODELS["far"]),
-        lambda: cal.bin_sensitivity(Y, MODELS["far"]),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda: cal.evaluate(Y, MODELS["far"], measures=["ece"], by=Y).slices,
+            lambda: cal.reliability(Y, MODELS["far"], bins=3),
+            lambda: cal.evaluate(Y, MODELS["far"], measures=["ece"]),
+            lambda: cal.check(Y, MODELS["far"], at_most={"brier": 0.5}),
+            lambda: cal.conventions(Y, MODELS["far"]),
+            lambda: cal.bin_sensitivity(Y, MODELS["far"]),
+        ],
+    )
     def test_of_every_table(self, make):
         table = make().to_markdown().splitlines()
         widths = {len(re.findall(r"(?<!\\)\|", row)) for row in table}
@@ -215,8 +227,9 @@ class TestFrames:
         assert names[:9] == ["predictor", *(f"brier{end}" for end in ends)]
         assert len(names) == 1 + 3 * 8
         ranks = list(frame["brier_rank"])
-        by_rank = dict(zip(found.ranking("brier")["predictor"], found.ranking("brier")["rank"],
-                           strict=True))  # fmt: skip
+        by_rank = dict(
+            zip(found.ranking("brier")["predictor"], found.ranking("brier")["rank"], strict=True)
+        )
         assert [int(str(r)) for r in ranks] == [by_rank[name] for name in found.names]
 
 
@@ -238,9 +251,13 @@ class TestScaleOn:
 
     def test_is_what_a_map_by_hand_gives(self):
         found = cal.compare(
-            Y[self.TEST], self.given(self.TEST), measures=["brier"], n_resamples=50, scaler="platt",
+            Y[self.TEST],
+            self.given(self.TEST),
+            measures=["brier"],
+            n_resamples=50,
+            scaler="platt",
             scale_on={"y_true": Y[self.VAL], "y_proba": self.given(self.VAL)},
-        )  # fmt: skip
+        )
         for name, p in self.given(self.TEST).items():
             by_hand = cal.PlattScaling().fit(Y[self.VAL], MODELS[name][self.VAL]).transform(p)
             assert found.value(name, "brier") == cal.brier_score(Y[self.TEST], by_hand)
@@ -286,8 +303,12 @@ class TestScaleOn:
         with pytest.raises(cal.InputError, match=said):
             cal.compare(Y, self.given(slice(None)), scale_on=scale_on)
         with pytest.raises(cal.InputError, match="did you mean 'temperature'"):
-            cal.compare(Y, self.given(slice(None)), scaler="temp", scale_on={
-                "y_true": Y, "y_proba": self.given(slice(None))})  # fmt: skip
+            cal.compare(
+                Y,
+                self.given(slice(None)),
+                scaler="temp",
+                scale_on={"y_true": Y, "y_proba": self.given(slice(None))},
+            )
 
 
 def test_small_numbers_keep_their_digits():
@@ -329,11 +350,14 @@ class TestOneModel:
         )
         rows = rows_of(result.to_latex(measures={"auroc": "C-statistic", "ece": "ECE & co"}))
         assert [row[0].strip() for row in rows[:2]] == [
-            r"C-statistic $\uparrow$", r"ECE \& co $\downarrow$"]  # fmt: skip
+            r"C-statistic $\uparrow$",
+            r"ECE \& co $\downarrow$",
+        ]
         ece = result.estimate("ece")
         shown_ends = re.findall(r"-?[\d.]+", rows[1][2])
         assert [float(each) for each in shown_ends] == pytest.approx(
-            [ece.interval.low, ece.interval.high], abs=6e-4)  # fmt: skip
+            [ece.interval.low, ece.interval.high], abs=6e-4
+        )
         assert float(rows[1][1]) == pytest.approx(ece.estimate, abs=6e-4)
         assert float(rows[1][3]) == pytest.approx(ece.value, abs=6e-4)
         assert r"$\times 10^{-3}$" in result.to_latex(measures=["lin_ce"])

@@ -189,8 +189,13 @@ def test_every_class_of_results_is_among_them(made):
     }
     # Made when asked for, a base of Comparison, and what a table is printed from.
     computed = {
-            "Closeness", "CoefficientDifference", "Difference", "RankedPairs", "_Bars", "_Column",
-        }  # fmt: skip
+        "Closeness",
+        "CoefficientDifference",
+        "Difference",
+        "RankedPairs",
+        "_Bars",
+        "_Column",
+    }
     assert {each.__name__ for each in wanted - kinds} <= computed
     difference = made["comparison"].difference("a", "b", "ece")
     assert pickle.loads(pickle.dumps(difference)) == difference

@@ -136,19 +136,27 @@ def made(gaps, n=4000, seed=0):
     ("gaps", "sentence"),
     [
         ({"a": 0.0, "b": 0.2}, "By Brier score, a is best: b is significantly worse."),
-        ({"a": 0.0, "b": 0.2, "c": 0.3},
-         "By Brier score, a is best: every other one is significantly worse."),
+        (
+            {"a": 0.0, "b": 0.2, "c": 0.3},
+            "By Brier score, a is best: every other one is significantly worse.",
+        ),
         ({"a": 0.0, "b": 0.0}, "By Brier score, a and b are not significantly different."),
-        ({"a": 0.0, "b": 0.0, "c": 0.0},
-         "By Brier score, a comes first, but none of the others is significantly different."),
-        ({"a": 0.0, "b": 0.0, "c": 0.2},
-         "By Brier score, a comes first. b is not significantly different from it; the other is "
-         "significantly worse."),
-        ({"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.2, "e": 0.2},
-         "By Brier score, a comes first. b and c are not significantly different from it; the "
-         "other 2 are significantly worse."),
+        (
+            {"a": 0.0, "b": 0.0, "c": 0.0},
+            "By Brier score, a comes first, but none of the others is significantly different.",
+        ),
+        (
+            {"a": 0.0, "b": 0.0, "c": 0.2},
+            "By Brier score, a comes first. b is not significantly different from it; the other is "
+            "significantly worse.",
+        ),
+        (
+            {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.2, "e": 0.2},
+            "By Brier score, a comes first. b and c are not significantly different from it; the "
+            "other 2 are significantly worse.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_sentence_is_that_of_the_differences(gaps, sentence):
     assert made(gaps).sentence("brier") == sentence
 

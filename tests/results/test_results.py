@@ -178,8 +178,15 @@ class TestConventions:
     def test_each_tool_is_there_with_a_reason(self):
         table = cal.conventions(EXAMPLE.test_labels, EXAMPLE.test_proba)
         tools = " ".join(row.tool for row in table.rows)
-        for tool in ("Calibrant", "torchmetrics", "scikit-learn", "netcal", "relplot", "McCaffrey",
-                     "Leznik"):  # fmt: skip
+        for tool in (
+            "Calibrant",
+            "torchmetrics",
+            "scikit-learn",
+            "netcal",
+            "relplot",
+            "McCaffrey",
+            "Leznik",
+        ):
             assert tool in tools
         assert all(row.why.endswith(".") for row in table.rows)
         assert table.rows[0].at_common == cal.ece(EXAMPLE.test_labels, EXAMPLE.test_proba)

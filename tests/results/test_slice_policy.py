@@ -26,7 +26,10 @@ def test_the_policy_decides_and_the_slice_stays_undecided():
     for policy in ("undecided", "warn", "fail"):
         found = checked(undecided_slices=policy)
         assert [(row.where, row.verdict) for row in found.rows] == [
-            (None, "pass"), ("few", "undecided"), ("many", "pass")]  # fmt: skip
+            (None, "pass"),
+            ("few", "undecided"),
+            ("many", "pass"),
+        ]
         codes[policy] = found.code
         noted = [note for note in found.notes if "1 limit of slices is undecided" in note]
         assert len(noted) == (policy != "undecided")
@@ -56,7 +59,11 @@ def test_build_servers_skip_what_only_warns():
 def test_the_tolerance_takes_the_place_of_the_limits_in_slices():
     found = cal.check(Y, P, at_most={"brier": 0.3, "log_loss": 0.9}, by=BY, tolerance=0.06)
     assert [str(row.limit) for row in found.rows] == [
-        "brier <= 0.3", "log_loss <= 0.9", "ece <= 0.06", "ece <= 0.06"]  # fmt: skip
+        "brier <= 0.3",
+        "log_loss <= 0.9",
+        "ece <= 0.06",
+        "ece <= 0.06",
+    ]
     alone = cal.check(Y[60:], P[60:], at_most={"ece": 0.06}).rows[0].interval
     assert (found.rows[3].interval.low, found.rows[3].interval.high) == (alone.low, alone.high)
 

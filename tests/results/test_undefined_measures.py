@@ -158,8 +158,10 @@ def test_their_intervals_are_in_their_bins():
         expected = cal.interval(OUTCOMES, REPORTS, measure=name, bins=bins)
         interval = found.estimate(name).interval
         assert (interval.value, interval.low, interval.high) == (
-            expected.value, expected.low, expected.high,
-        )  # fmt: skip
+            expected.value,
+            expected.low,
+            expected.high,
+        )
     gate = check(OUTCOMES, REPORTS, at_most={"ace": 0.1}, bins=rule).rows[0]
     assert gate.interval.high == found.estimate("ace").interval.high
     models = {"a": REPORTS, "b": REPORTS**2}

@@ -227,10 +227,13 @@ class TestRecalibrated:
             ((GaussianNB(),), {"cv": True}, "cv must be 2 folds or more.*got True"),
             ((GaussianNB(),), {"cv": "prefitted"}, "cv must be 2 folds or more.*got 'prefitted'"),
             ((GaussianNB(),), {"cv": 2.5}, "cv must be 2 folds or more.*got 2.5"),
-            ((GaussianNB(),), {"cv": [(np.arange(50), np.arange(50, 60))]},
-             "^cv=a list of splits leaves rows out: every row must be in exactly one test fold$"),
+            (
+                (GaussianNB(),),
+                {"cv": [(np.arange(50), np.arange(50, 60))]},
+                "^cv=a list of splits leaves rows out: every row must be in exactly one test fold$",
+            ),
         ],
-    )  # fmt: skip
+    )
     def test_what_is_none_is_said_in_words(self, arguments, options, message):
         with pytest.raises(InputError, match=message):
             Recalibrated(*arguments, **options).fit(self.X_train, self.y_train)

@@ -150,10 +150,12 @@ def test_every_vote_counts_where_the_map_is_right():
         logits = rng.normal(size=(150, 3)) * 3
         votes = rng.multinomial(rng.choice([1, 40], 150), softmax(logits / 2))
         shares = votes / votes.sum(axis=1, keepdims=True)
-        found.append([
-            TemperatureScaling().fit(votes, logits).temperature_,
-            TemperatureScaling().fit(shares, logits).temperature_,
-        ])  # fmt: skip
+        found.append(
+            [
+                TemperatureScaling().fit(votes, logits).temperature_,
+                TemperatureScaling().fit(shares, logits).temperature_,
+            ]
+        )
     by_votes, by_rows = np.std(found, axis=0)
     assert by_votes < 0.6 * by_rows
     assert np.mean(found, axis=0) == pytest.approx([2, 2], rel=0.03)
@@ -183,8 +185,10 @@ def test_predictors_are_compared_after_maps_fitted_to_counts():
         {"y_true": counts / votes[:, None], "votes": votes},
     ):
         found = cal.compare(
-            MULTICLASS.hard[ROWS:], dict.fromkeys("ab", MULTICLASS.proba[ROWS:]),
-            measures=["ece"], n_resamples=50,
+            MULTICLASS.hard[ROWS:],
+            dict.fromkeys("ab", MULTICLASS.proba[ROWS:]),
+            measures=["ece"],
+            n_resamples=50,
             scale_on={**given, "y_proba": dict.fromkeys("ab", proba)},
-        )  # fmt: skip
+        )
         assert any(f"temperature {expected:.4f};" in note for note in found.notes)

@@ -17,8 +17,13 @@ def test_large_logits_make_no_noise(name):
     turn = list(SCALERS).index(name)
     for h in (1000 * rng.normal(size=200), wild, np.where(some, wild, 2 * rng.normal(size=200))):
         rows = np.stack([h, -h, rng.permutation(h)], axis=1)
-        for x, y in ((h, h < 0), (h, rng.random(200) < 0.5), (h, h > 0),
-                     (rows, rows.argmin(axis=1)), (rows, rng.integers(0, 3, 200))):  # fmt: skip
+        for x, y in (
+            (h, h < 0),
+            (h, rng.random(200) < 0.5),
+            (h, h > 0),
+            (rows, rows.argmin(axis=1)),
+            (rows, rng.integers(0, 3, 200)),
+        ):
             turn += 1
             if turn % 2:  # every second: the next map has the others
                 continue

@@ -87,11 +87,19 @@ SCALAR = {
     "Platt": ("PlattScaling", {}, lambda t: t[0] * H + t[1], [1.0, 0.0]),
     "Platt of logits": ("PlattScaling", {"from_logits": True}, lambda t: t[0] * H + t[1], [1, 0]),
     "vector": ("VectorScaling", {}, lambda t: t[0] * H + t[1], [1.0, 0.0]),
-    "beta": ("BetaCalibration", {}, lambda t: t[0] * np.log(P) - t[1] * np.log(1 - P) + t[2],
-             [1, 1, 0]),
-    "Dirichlet": ("DirichletCalibration", {},
-                  lambda t: t[0] * np.log(P) - t[1] * np.log(1 - P) + t[2], [1, 1, 0]),
-}  # fmt: skip
+    "beta": (
+        "BetaCalibration",
+        {},
+        lambda t: t[0] * np.log(P) - t[1] * np.log(1 - P) + t[2],
+        [1, 1, 0],
+    ),
+    "Dirichlet": (
+        "DirichletCalibration",
+        {},
+        lambda t: t[0] * np.log(P) - t[1] * np.log(1 - P) + t[2],
+        [1, 1, 0],
+    ),
+}
 
 
 @pytest.mark.parametrize("targets", ["soft", "hard"])
@@ -102,9 +110,11 @@ def test_binary_optimum(case, targets):
     scaler = SCALERS[kind](**options)
     scaler.fit(z, BINARY.predictions(scaler.from_logits), sample_weight=w)
     found = minimize(
-        lambda t: binary_entropy(eta(t), z, w), start, method="Nelder-Mead",
+        lambda t: binary_entropy(eta(t), z, w),
+        start,
+        method="Nelder-Mead",
         options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 10_000, "maxfev": 10_000},
-    )  # fmt: skip
+    )
     assert scaler.loss_ == pytest.approx(found.fun, abs=1e-6)
     assert scaler.loss_ <= found.fun + 1e-9
 
@@ -117,9 +127,11 @@ def test_beta_keeps_its_constraints():
     scaler = BetaCalibration().fit(z, p)
     assert scaler.a_[0] == 0 and scaler.b_[0] > 0
     found = minimize(
-        lambda t: binary_entropy(-t[0] * np.log(1 - p) + t[1], z, np.ones(500)), [1, 0],
-        method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13},
-    )  # fmt: skip
+        lambda t: binary_entropy(-t[0] * np.log(1 - p) + t[1], z, np.ones(500)),
+        [1, 0],
+        method="Nelder-Mead",
+        options={"xatol": 1e-9, "fatol": 1e-13},
+    )
     assert scaler.loss_ == pytest.approx(found.fun, abs=1e-9)
 
 
@@ -193,8 +205,11 @@ def test_gradients_are_exact():
     z, w, s = MULTICLASS.soft, np.full(400, 1 / 400), MULTICLASS.logits
     loss = SoftmaxLoss(
         lambda t: s @ t[4:].reshape(4, 4).T + t[:4],
-        lambda e: np.append(e.sum(axis=0), (e.T @ s).ravel()), z, w, pull=lambda t: 0.3 * t,
-    )  # fmt: skip
+        lambda e: np.append(e.sum(axis=0), (e.T @ s).ravel()),
+        z,
+        w,
+        pull=lambda t: 0.3 * t,
+    )
     theta, along = rng.normal(size=20) * 0.3, rng.normal(size=20)
     error = check_grad(
         lambda t: loss.value_and_gradient(t)[0], lambda t: loss.value_and_gradient(t)[1], theta

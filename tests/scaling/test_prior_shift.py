@@ -177,9 +177,11 @@ class TestAtPrior:
         soft = np.stack([1 - made.soft, made.soft], axis=1) if k == 2 else made.soft
         rows = at_prior(made.soft, made.proba, prior=prior, sample_weight=made.weights)
         hard = at_prior(
-            np.tile(np.arange(k), 400), np.repeat(made.proba, k, axis=0), prior=prior,
+            np.tile(np.arange(k), 400),
+            np.repeat(made.proba, k, axis=0),
+            prior=prior,
             sample_weight=(made.weights[:, None] * soft).ravel(),
-        )  # fmt: skip
+        )
         for name in ("ece", "log_loss"):
             measure = getattr(cal, name)
             assert measure(**rows) == pytest.approx(measure(**hard), rel=1e-9)
@@ -188,8 +190,12 @@ class TestAtPrior:
         np.testing.assert_allclose(mean, prior[1] if k == 2 else prior, rtol=1e-12)
 
     def test_the_same_prior_changes_nothing(self):
-        rows = at_prior(MULTICLASS.hard, MULTICLASS.logits, from_logits=True,
-                        prior=np.bincount(MULTICLASS.hard) / 400)  # fmt: skip
+        rows = at_prior(
+            MULTICLASS.hard,
+            MULTICLASS.logits,
+            from_logits=True,
+            prior=np.bincount(MULTICLASS.hard) / 400,
+        )
         np.testing.assert_allclose(rows["y_proba"], MULTICLASS.proba, rtol=1e-12)
         np.testing.assert_allclose(rows["sample_weight"], 1.0)
         assert cal.ece(**rows) == pytest.approx(cal.ece(MULTICLASS.hard, MULTICLASS.proba))

@@ -29,9 +29,11 @@ def test_the_fit_is_the_optimum(targets):
     z = getattr(BINARY, targets)
     scaler = QuadraticScaling(from_logits=True).fit(z, H, sample_weight=W)
     found = minimize(
-        lambda t: entropy(t[0] + t[1] * H + t[2] * H**2, z, W), [0, 1, 0], method="Nelder-Mead",
+        lambda t: entropy(t[0] + t[1] * H + t[2] * H**2, z, W),
+        [0, 1, 0],
+        method="Nelder-Mead",
         options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 5000, "maxfev": 5000},
-    )  # fmt: skip
+    )
     at = [scaler.intercept_[0], scaler.slope_[0], scaler.curvature_[0]]
     np.testing.assert_allclose(at, found.x, atol=1e-5)
     assert scaler.loss_ == pytest.approx(found.fun, abs=1e-10)
@@ -63,9 +65,12 @@ def test_a_turn_is_told_and_can_be_forbidden(turned):
         return t[1] + 2 * t[2] * ends
 
     found = minimize(
-        lambda t: entropy(t[0] + t[1] * h + t[2] * h**2, z, np.ones(len(h))), [0, 1, 0],
-        method="SLSQP", constraints={"type": "ineq", "fun": kept}, options={"ftol": 1e-13},
-    )  # fmt: skip
+        lambda t: entropy(t[0] + t[1] * h + t[2] * h**2, z, np.ones(len(h))),
+        [0, 1, 0],
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": kept},
+        options={"ftol": 1e-13},
+    )
     at = [held.intercept_[0], held.slope_[0], held.curvature_[0]]
     np.testing.assert_allclose(at, found.x, atol=1e-4)
     assert held.loss_ == pytest.approx(found.fun, abs=1e-9) and free.loss_ < held.loss_

@@ -188,8 +188,13 @@ def test_the_same_seed_gives_the_same_and_another_does_not():
 
 def test_names_in_a_frame_and_classes():
     pandas = need("pandas")
-    frame = pandas.DataFrame({"said": np.where(BINARY.hard == 1, "yes", "no"), "p": BINARY.proba,
-                              "g": np.arange(400) % 50})  # fmt: skip
+    frame = pandas.DataFrame(
+        {
+            "said": np.where(BINARY.hard == 1, "yes", "no"),
+            "p": BINARY.proba,
+            "g": np.arange(400) % 50,
+        }
+    )
     found = cal.recommend("said", "p", data=frame, classes=["no", "yes"], groups="g", maps=FEW)
     again = cal.recommend(BINARY.hard, BINARY.proba, groups=np.arange(400) % 50, maps=FEW)
     assert found.to_json() == again.to_json()

@@ -198,8 +198,10 @@ class TestComparisons:
             mapped = scaler.transform(p)
         some = RNG.permutation(900)
         for rows, share in [
-            (some, 0.5), (np.arange(450), 1.0), (np.r_[0:100, 450:750], 0.25),
-        ]:  # fmt: skip
+            (some, 0.5),
+            (np.arange(450), 1.0),
+            (np.r_[0:100, 450:750], 0.25),
+        ]:
             found = compare(y[rows], {"raw": p[rows], "scaled": mapped[rows]})
             (note,) = [each for each in found.notes if "used to fit" in each]
             said = "all" if share == 1 else f"{share:.0%}"

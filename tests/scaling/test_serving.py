@@ -29,9 +29,14 @@ RNG = np.random.default_rng(11)
 N = 200
 GIVEN = {False: {}, True: {"from_logits": True}, LOGPROBS: {"from_logprobs": True}}
 WRITTEN = [
-    TemperatureScaling, scaling.LabelSmoothingTemperature, VectorScaling, PlattScaling,
-    QuadraticScaling, BetaCalibration, PriorShift,
-]  # fmt: skip
+    TemperatureScaling,
+    scaling.LabelSmoothingTemperature,
+    VectorScaling,
+    PlattScaling,
+    QuadraticScaling,
+    BetaCalibration,
+    PriorShift,
+]
 
 
 def rows(columns, given, n=N, seed=0):
@@ -222,12 +227,16 @@ ODD = {
 }
 ODD_ROWS = {
     False: [
-        [1 + 1e-7, 0.0, -1e-7], [0.5, 0.25, 0.25005], [0.2, 0.3, 0.9], [0.0, 0.0, 0.0],
-        [0.5, math.nan, 0.5], [1.2, -0.1, -0.1],
+        [1 + 1e-7, 0.0, -1e-7],
+        [0.5, 0.25, 0.25005],
+        [0.2, 0.3, 0.9],
+        [0.0, 0.0, 0.0],
+        [0.5, math.nan, 0.5],
+        [1.2, -0.1, -0.1],
     ],
     True: [[300.0, 0.0, -300.0], [0.0, math.nan, 1.0], [0.0, math.inf, 1.0]],
     LOGPROBS: [[1e-7, -30.0, -40.0], [-1.0, -math.inf, -0.5], [0.5, -1.0, -1.0], [-math.inf] * 3],
-}  # fmt: skip
+}
 
 
 def odd_rows(columns, given):

@@ -73,9 +73,12 @@ def test_the_fit_is_the_best_increasing_spline(smoothing, wave):
         return w @ rows / w.sum() + smoothing / 2 * theta @ penalty @ theta
 
     found = minimize(
-        loss, [0.0, 1.0, 0, 0, 0, 0], method="SLSQP", options={"ftol": 1e-13, "maxiter": 2000},
+        loss,
+        [0.0, 1.0, 0, 0, 0, 0],
+        method="SLSQP",
+        options={"ftol": 1e-13, "maxiter": 2000},
         constraints={"type": "ineq", "fun": lambda t: slopes @ t},
-    )  # fmt: skip
+    )
     mine = np.linalg.solve(powers(on_unit, on_unit), scaler.values_[0])
     np.testing.assert_allclose(
         1 / (1 + np.exp(-basis @ mine)), scaler.fit_transform(z, h, sample_weight=w), atol=1e-9
@@ -222,8 +225,12 @@ def test_a_search_that_cannot_end_says_so(monkeypatch):
     monkeypatch.setattr("calibrant.scaling._spline_fit.MAX_STEPS", 1)
     h, z = curve()
     x = (h - h[0]) / np.ptp(h)
-    fit = fit_spline(Spline(np.linspace(0, 1, 5)), Levels(x, np.full(150, 1 / 150), z),
-                     np.linspace(-1, 1, 5), 1e-4)  # fmt: skip
+    fit = fit_spline(
+        Spline(np.linspace(0, 1, 5)),
+        Levels(x, np.full(150, 1 / 150), z),
+        np.linspace(-1, 1, 5),
+        1e-4,
+    )
     assert not fit.reached
 
 
@@ -243,9 +250,14 @@ def test_options_of_a_spline_are_checked(options, message):
 
 
 INCREASING = (
-    SplineScaling, BetaCalibration, IsotonicCalibration, CentredIsotonic, VennAbers,
-    partial(QuadraticScaling, increasing=True), partial(SplineScaling, smoothing=1e-6),
-)  # fmt: skip
+    SplineScaling,
+    BetaCalibration,
+    IsotonicCalibration,
+    CentredIsotonic,
+    VennAbers,
+    partial(QuadraticScaling, increasing=True),
+    partial(SplineScaling, smoothing=1e-6),
+)
 
 
 @pytest.mark.parametrize("kind", INCREASING)

@@ -50,9 +50,11 @@ def slow_twin(which, logits, targets, weights, penalties=(1.0, 1.0, 1.0)):
     """
     k = targets.shape[1]
     temperature = minimize_scalar(
-        lambda t: log_loss(softmax(logits / t), targets, weights), bounds=(0.1, 10),
-        method="bounded", options={"xatol": 1e-10},
-    ).x  # fmt: skip
+        lambda t: log_loss(softmax(logits / t), targets, weights),
+        bounds=(0.1, 10),
+        method="bounded",
+        options={"xatol": 1e-10},
+    ).x
     share = 1 / (weights.sum() + 1)
     scores = np.log((1 - share) * softmax(logits / temperature) + share / k)
     value = objective(which, scores, targets, weights, penalties)
@@ -84,8 +86,13 @@ def test_the_fit_is_the_optimum(which, targets):
     assert value(at) <= found.fun + 1e-11
     np.testing.assert_allclose(at, found.x, atol=2e-4)
     assert scaler.loss_ == pytest.approx(
-        log_loss(scaler.fit_transform(getattr(MULTICLASS, targets), MULTICLASS.logits,
-                                      sample_weight=w), z, w), rel=1e-9)  # fmt: skip
+        log_loss(
+            scaler.fit_transform(getattr(MULTICLASS, targets), MULTICLASS.logits, sample_weight=w),
+            z,
+            w,
+        ),
+        rel=1e-9,
+    )
 
 
 @pytest.mark.parametrize("which", KINDS)
@@ -106,14 +113,16 @@ PROBMETRICS = {
         [0.06938759, 0.1263752, 0.18689013, 0.6173471],
     ),
     "matrix": (
-        [[0.9453397, -0.00668692, 0.02800239, 0.03066435],
-         [0.03290012, 0.9738529, 0.00845102, -0.06666058],
-         [0.0112335, -0.06504013, 1.1075032, 0.01989904],
-         [-0.02582785, 0.08076634, -0.07106032, 1.0482613]],
+        [
+            [0.9453397, -0.00668692, 0.02800239, 0.03066435],
+            [0.03290012, 0.9738529, 0.00845102, -0.06666058],
+            [0.0112335, -0.06504013, 1.1075032, 0.01989904],
+            [-0.02582785, 0.08076634, -0.07106032, 1.0482613],
+        ],
         [0.0910418, -0.00789008, -0.01207095, -0.07108092],
         [0.07423122, 0.11791104, 0.19301811, 0.61483963],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("which", KINDS)

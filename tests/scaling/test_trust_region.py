@@ -18,9 +18,13 @@ def test_minima_are_those_of_scipy(start, radius):
     """Rosenbrock's valley, which curves down in places."""
     found = found_from(start, radius=radius)
     slow = minimize(
-        rosen, start, jac=rosen_der, hessp=rosen_hess_prod, method="trust-ncg",
+        rosen,
+        start,
+        jac=rosen_der,
+        hessp=rosen_hess_prod,
+        method="trust-ncg",
         options={"gtol": 1e-9, "initial_trust_radius": min(radius, 10.0)},
-    )  # fmt: skip
+    )
     assert np.linalg.norm(rosen_der(found.at)) < 1e-9
     np.testing.assert_allclose(found.at, slow.x, rtol=1e-6)
 

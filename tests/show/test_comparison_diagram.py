@@ -119,8 +119,10 @@ class TestComparisons:
 
         X, y = load_iris(return_X_y=True)
         names = np.array(["setosa", "versicolor", "virginica"])[y]
-        models = {"bayes": GaussianNB().fit(X, names),
-                  "logistic": LogisticRegression(max_iter=500).fit(X, names)}  # fmt: skip
+        models = {
+            "bayes": GaussianNB().fit(X, names),
+            "logistic": LogisticRegression(max_iter=500).fit(X, names),
+        }
         display = ComparisonDisplay.from_estimator(
             models, X, names, measures=["brier"], n_resamples=50
         )
@@ -147,8 +149,9 @@ class TestOverlay:
         for each, predictions in zip(display.displays_, models.values(), strict=True):
             columns = cal.reliability(y, predictions, bins=8).columns()
             held = np.array(columns["weight"]) > 0
-            np.testing.assert_array_equal(each.line_.get_ydata(),
-                                          np.array(columns["mean_target"])[held])  # fmt: skip
+            np.testing.assert_array_equal(
+                each.line_.get_ydata(), np.array(columns["mean_target"])[held]
+            )
             assert each.intervals_ is None and each.counts_ax_ is None
         two = dict(list(models.items())[:2])
         with_bars = OverlaidReliabilityDisplay.from_predictions(y, two, level=0.9)
@@ -182,9 +185,13 @@ class TestSlices:
     def test_dots_are_estimates_where_there_are_intervals(self):
         y, models = sample(600)
         slices = cal.evaluate(
-            y, models["right"], measures=["ece"], by=np.arange(600) % 4, uncertainty=True,
+            y,
+            models["right"],
+            measures=["ece"],
+            by=np.arange(600) % 4,
+            uncertainty=True,
             n_resamples=100,
-        ).slices  # fmt: skip
+        ).slices
         display, columns = slices.plot(), slices.columns()
         dots = display.dots_.get_offsets()[:, 0]
         assert dots.tolist() == columns["estimate"]

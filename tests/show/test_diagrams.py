@@ -43,12 +43,15 @@ class TestWhatIsDrawn:
     @pytest.mark.parametrize(
         ("bins", "soft", "weighted"),
         [
-            (10, False, False), (10, True, True),
-            (cal.Quantile(8), False, True), (cal.Quantile(8), True, False),
-            (cal.Edges([0, 0.1, 0.5, 1]), False, False), (cal.Edges([0, 0.1, 0.5, 1]), True, True),
+            (10, False, False),
+            (10, True, True),
+            (cal.Quantile(8), False, True),
+            (cal.Quantile(8), True, False),
+            (cal.Edges([0, 0.1, 0.5, 1]), False, False),
+            (cal.Edges([0, 0.1, 0.5, 1]), True, True),
         ],
         ids=str,
-    )  # fmt: skip
+    )
     def test_points_and_bars_are_those_of_the_table(self, bins, soft, weighted):
         y, p, w = sample()
         y = np.clip(p + 0.1 * (w - 0.5), 0, 1) if soft else y

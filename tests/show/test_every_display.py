@@ -50,8 +50,10 @@ def multiclass(n=300, k=6, seed=0):
 def _comparison(more=()):
     y, p = binary()
     rng = np.random.default_rng(1)
-    predictions = {name: np.clip(p + 0.05 * i * rng.normal(size=p.size), 0, 1)
-               for i, name in enumerate((*NASTY, *more))}  # fmt: skip
+    predictions = {
+        name: np.clip(p + 0.05 * i * rng.normal(size=p.size), 0, 1)
+        for i, name in enumerate((*NASTY, *more))
+    }
     return cal.compare(y, predictions, measures=["ece", "brier"], n_resamples=60)
 
 
@@ -280,11 +282,19 @@ class TestLegendsOnTheAxesOfOthers:
 
 def test_importing_needs_no_drawing_package():
     modules = (
-        "plots", "integrations._displays", "results", "results._plots.bin_sensitivity",
-        "results._plots.classwise", "results._plots.comparison",
-        "results._plots.reliability", "results._plots.robustness", "results._plots.slices",
-        "results._plots.curves", "results._plots.windows", "results._plots.notebook_charts",
-    )  # fmt: skip
+        "plots",
+        "integrations._displays",
+        "results",
+        "results._plots.bin_sensitivity",
+        "results._plots.classwise",
+        "results._plots.comparison",
+        "results._plots.reliability",
+        "results._plots.robustness",
+        "results._plots.slices",
+        "results._plots.curves",
+        "results._plots.windows",
+        "results._plots.notebook_charts",
+    )
     program = "import importlib, sys\n" + "".join(
         f"importlib.import_module('calibrant.{module}')\n"
         f"assert not {{'matplotlib', 'altair'}} & set(sys.modules), {module!r}\n"

@@ -74,7 +74,7 @@ MADE = {
     "risk": lambda: cal.risk_coverage(Y, P),
     "centres": lambda: cal.centres(Y, P, by=np.array(LONG[:4])[np.arange(400) % 4]),
     "bounds": lambda: cal.evaluate(cal.Between(0.8 * P, np.minimum(1.1 * P, 1)), P),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +99,9 @@ DRAWN = {
     "bars, one bin": lambda of, **o: of("one bin").plot(style="bars", **o),
     "without a strip": lambda of, **o: of("table").plot(counts=False, name=LONG[0], **o),
     "evaluation": lambda of, **o: of("evaluation").plot(style="bars", counts=False, **o),
-    "overlaid": lambda of, **o: OverlaidReliabilityDisplay(
-        dict.fromkeys(LONG, of("table"))
-    ).plot(**o),
+    "overlaid": lambda of, **o: OverlaidReliabilityDisplay(dict.fromkeys(LONG, of("table"))).plot(
+        **o
+    ),
     "pair": lambda of, **o: pair(**o),
     "pair of bars": lambda of, **o: pair(style="bars", **o),
     "curve": lambda of, **o: of("curve").plot(**o),
@@ -127,7 +127,7 @@ DRAWN = {
     "forest": lambda of, **o: of("centres").plot(**o),
     "mean curve": lambda of, **o: of("centres").plot_curve(**o),
     "bounds": lambda of, **o: of("bounds").plot(**o),
-}  # fmt: skip
+}
 # What has nothing to put into a legend.
 NO_LEGEND = {"classes", "robustness"}
 

@@ -52,8 +52,9 @@ def test_soft_labels_have_no_band():
 
 
 def test_the_line_is_broken_where_there_is_no_row():
-    display = SmoothReliabilityDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.12, 0.9, 0.88],
-                                                        sigma=0.03)  # fmt: skip
+    display = SmoothReliabilityDisplay.from_predictions(
+        [0, 0, 1, 1], [0.1, 0.12, 0.9, 0.88], sigma=0.03
+    )
     y, x = display.line_.get_ydata(), display.line_.get_xdata()
     assert np.isnan(y[(x > 0.3) & (x < 0.7)]).all()
     assert not np.isnan(y[np.abs(x - 0.11) < 0.01]).any()
@@ -91,8 +92,9 @@ def test_smooth_display_of_a_classifier():
     model = GaussianNB().fit(X, y)
     display = SmoothReliabilityDisplay.from_estimator(model, X, y, sigma=0.1)
     expected = cal.smooth_reliability(y, model.predict_proba(X), sigma=0.1)
-    np.testing.assert_array_equal(display.curve.points["mean_target"],
-                                  expected.points["mean_target"])  # fmt: skip
+    np.testing.assert_array_equal(
+        display.curve.points["mean_target"], expected.points["mean_target"]
+    )
     assert display.name == "GaussianNB" and display.ax_.get_xlabel() == "confidence"
     one = SmoothReliabilityDisplay.from_estimator(model, X, y, sigma=0.1, pos_label=2)
     column = cal.smooth_reliability(y == 2, model.predict_proba(X)[:, 2], sigma=0.1)

@@ -22,10 +22,18 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # Where the first page leads, whoever reads it.
 FIRST = (
-    "start/install", "start/five-minutes", "start/python", "howto/choose-a-checkpoint",
-    "howto/ci-gate", "howto/llm-log", "howto/clinical", "howto/votes", "howto/billions",
-    "concepts/which-measure", "concepts/calibration",
-)  # fmt: skip
+    "start/install",
+    "start/five-minutes",
+    "start/python",
+    "howto/choose-a-checkpoint",
+    "howto/ci-gate",
+    "howto/llm-log",
+    "howto/clinical",
+    "howto/votes",
+    "howto/billions",
+    "concepts/which-measure",
+    "concepts/calibration",
+)
 TABS = ["Get started", "How-to", "Concepts", "Reference", "Research"]
 # What people search for, in their words, and a page that answers.
 SEARCHED = {
@@ -317,9 +325,15 @@ def go(site, tab):
 class TestFromDiskInChromium:
     @pytest.mark.parametrize(
         ("path", "scheme"),
-        [("index", "dark"), ("concepts/which-measure", "light"), ("measures/index", "dark"),
-         ("measures/lin_ce", "light"), ("howto/ci-gate", "dark"), ("reference/bins", "light")],
-    )  # fmt: skip
+        [
+            ("index", "dark"),
+            ("concepts/which-measure", "light"),
+            ("measures/index", "dark"),
+            ("measures/lin_ce", "light"),
+            ("howto/ci-gate", "dark"),
+            ("reference/bins", "light"),
+        ],
+    )
     def test_pages_open_in_light_and_dark_and_a_phone_needs_no_scrolling_sideways(
         self, tab, go, path, scheme
     ):

@@ -166,9 +166,15 @@ def promising(path, stream, name):
 
 @pytest.mark.parametrize(
     ("name", "array"),
-    [("binary", "counts"), ("binary", "cells"), ("binary", "more"), ("classes", "classwise"),
-     ("monitor", "counts"), ("monitor", "losses")],
-)  # fmt: skip
+    [
+        ("binary", "counts"),
+        ("binary", "cells"),
+        ("binary", "more"),
+        ("classes", "classwise"),
+        ("monitor", "counts"),
+        ("monitor", "losses"),
+    ],
+)
 def test_no_more_is_unpacked_than_the_recipe_needs(name, array, tmp_path):
     path, stream = tmp_path / "a.state", STREAMS[name]
     promising(path, stream, array)

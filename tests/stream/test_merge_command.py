@@ -164,6 +164,12 @@ def test_states_without_rows_are_no_error(tmp_path):
 
 
 def test_help_names_the_verb(tmp_path):
-    assert "merge" in subprocess.run(
-        [sys.executable, "-m", "calibrant", "--help"], capture_output=True, text=True, check=True
-    ).stdout  # fmt: skip
+    assert (
+        "merge"
+        in subprocess.run(
+            [sys.executable, "-m", "calibrant", "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )

@@ -103,8 +103,10 @@ def test_a_window_is_small_unless_told():
     assert any("approximate, from 2526 cells" in note for note in nearly.evaluate().notes)
     with pytest.raises(InputError, match="'ks_error' needs the rows"):
         cal.Monitor(measures=["ks_error"]).update(OUTCOMES, REPORTS, time=0)
-    assert "smooth_ece" in cal.Monitor(measures="all").update(OUTCOMES, REPORTS, time=0).total(
-    ).evaluate()  # fmt: skip
+    assert (
+        "smooth_ece"
+        in cal.Monitor(measures="all").update(OUTCOMES, REPORTS, time=0).total().evaluate()
+    )
 
 
 def test_a_measure_that_windows_do_not_hold_is_refused():
@@ -126,9 +128,9 @@ def test_bad_input_in_one_window_leaves_all_as_they_were(in_order):
     with pytest.raises(InputError, match=r"y_true\[2999\]"):
         monitor.update(np.append(OUTCOMES[:-1], 3), REPORTS, time=seconds)
     with pytest.raises(InputError, match=r"sample_weight\[5\]"):
-        monitor.update(OUTCOMES, REPORTS, time=seconds, sample_weight=np.where(
-            np.arange(N) == 5, -1.0, 1.0
-        ))  # fmt: skip
+        monitor.update(
+            OUTCOMES, REPORTS, time=seconds, sample_weight=np.where(np.arange(N) == 5, -1.0, 1.0)
+        )
     with pytest.raises(InputError, match="column"):
         monitor.update(LABELS, ROWS, time=seconds)
     with pytest.raises(InputError, match="column"):

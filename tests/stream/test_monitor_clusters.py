@@ -114,10 +114,14 @@ def test_not_a_flag():
 
 
 def test_frames_missing_values_and_states(tmp_path):
-    frame = pd.DataFrame({
-        "y": [0, 1, 1, 0, 1], "p": [0.2, None, 0.9, 0.4, 0.6], "who": ["a", "a", "a", "b", "b"],
-        "at": [DAY] * 5,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "y": [0, 1, 1, 0, 1],
+            "p": [0.2, None, 0.9, 0.4, 0.6],
+            "who": ["a", "a", "a", "b", "b"],
+            "at": [DAY] * 5,
+        }
+    )
     monitor = cal.Monitor(grouped=True, missing="drop")
     monitor.update("y", "p", time="at", groups="who", data=frame)
     window = monitor.evaluate().latest

@@ -169,10 +169,14 @@ def test_numbers_that_count_rows_are_warned_of():
 
 
 NUMBERS_THAT_ARE_DATES = {
-    "year": 2021, "date": 20240101, "month": 202401, "time": 202401011230,
-    "time to the second": 20240101123059, "day number of a spreadsheet": 45350,
+    "year": 2021,
+    "date": 20240101,
+    "month": 202401,
+    "time": 202401011230,
+    "time to the second": 20240101123059,
+    "day number of a spreadsheet": 45350,
     "date without its century": 240301,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", NUMBERS_THAT_ARE_DATES)
@@ -181,9 +185,11 @@ def test_whole_numbers_that_read_as_dates_are_asked_about(what, kind):
     """As seconds since 1970 all of them would lie in one window of 1970."""
     numbers = NUMBERS_THAT_ARE_DATES[what] + np.arange(3)
     given = {
-        list: numbers.tolist, "pandas": lambda: need("pandas").Series(numbers),
-        "polars": lambda: need("polars").Series(numbers), "one": lambda: int(numbers[0]),
-    }  # fmt: skip
+        list: numbers.tolist,
+        "pandas": lambda: need("pandas").Series(numbers),
+        "polars": lambda: need("polars").Series(numbers),
+        "one": lambda: int(numbers[0]),
+    }
     time = given.get(kind, lambda: numbers.astype(kind))()
     monitor = cal.Monitor()
     with pytest.raises(
@@ -206,10 +212,16 @@ def test_times_to_the_hour_are_asked_about():
 @pytest.mark.parametrize(
     "time",
     [
-        [20240101, 1704067200], [20240101.5, 20240102.5], [1.7e9, 1.8e9],
-        [45350, 86400], [-45350, -45351], [240301, 240332], [240301.5, 240302.5], [101, 1231],
+        [20240101, 1704067200],
+        [20240101.5, 20240102.5],
+        [1.7e9, 1.8e9],
+        [45350, 86400],
+        [-45350, -45351],
+        [240301, 240332],
+        [240301.5, 240302.5],
+        [101, 1231],
     ],
-)  # fmt: skip
+)
 def test_other_numbers_are_seconds(time):
     assert cal.Monitor().update([0, 1], [0.2, 0.7], time=time).n_rows == 2
 
@@ -237,8 +249,10 @@ def test_weeks_begin_on_a_day_that_is_documented(every, first, tmp_path):
     weekday = "Sun" if every.endswith("sun") else "Mon"
     assert all(start.startswith(weekday) for start in starts) and f"{weekday} {first}" in starts
     # Each half by itself, saved and merged, is the whole: the width is written with its day.
-    halves = [cal.Monitor(every=every).update(y[s], p[s], time=days[s])
-              for s in (slice(0, 10), slice(10, None))]  # fmt: skip
+    halves = [
+        cal.Monitor(every=every).update(y[s], p[s], time=days[s])
+        for s in (slice(0, 10), slice(10, None))
+    ]
     monitor.save(tmp_path / "state.npz")
     for again in (halves[0].merge(halves[1]), cal.Monitor.load(tmp_path / "state.npz")):
         assert list(again.windows()) == list(monitor.windows()) and again.every == monitor.every

@@ -117,7 +117,13 @@ def test_what_is_infinite_or_unknown():
 
 
 def test_the_parser_of_these_tests_is_strict():
-    for bad in ("", "# EOF", 'a{b="c} 1\n# EOF\n', "a 1\n# EOF\n", "# EOF\n# EOF\n",
-                "# TYPE a gauge\n# HELP a x\na one\n# EOF\n"):  # fmt: skip
+    for bad in (
+        "",
+        "# EOF",
+        'a{b="c} 1\n# EOF\n',
+        "a 1\n# EOF\n",
+        "# EOF\n# EOF\n",
+        "# TYPE a gauge\n# HELP a x\na one\n# EOF\n",
+    ):
         with pytest.raises((AssertionError, AttributeError)):
             parse(bad)

@@ -101,10 +101,15 @@ def test_readers_see_whole_updates(kind, tmp_path):
         for i in range(UPDATES):
             path = tmp_path / f"{i}.state"
             stream.save(path)
-            seen.extend([
-                type(stream).load(path), pickle.loads(pickle.dumps(stream)), copy.copy(stream),
-                copy.deepcopy(stream), kind.make().merge(stream),
-            ])  # fmt: skip
+            seen.extend(
+                [
+                    type(stream).load(path),
+                    pickle.loads(pickle.dumps(stream)),
+                    copy.copy(stream),
+                    copy.deepcopy(stream),
+                    kind.make().merge(stream),
+                ]
+            )
 
     run(read, *[writer(kind, stream)] * 3)
     assert [each.n_rows for each in seen] == [kind.rows(each) for each in seen]

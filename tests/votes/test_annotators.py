@@ -79,8 +79,10 @@ def test_groups_of_annotators() -> None:
     votes, q = simulated(odd=4)
     found = cal.annotators(votes, q, groups={0: "crowd", 1: "crowd", 2: "crowd", 3: "x", 4: "y"})
     assert found.by == "group" and {row.name: row.n for row in found} == {
-        "crowd": 240, "x": 80, "y": 80,
-    }  # fmt: skip
+        "crowd": 240,
+        "x": 80,
+        "y": 80,
+    }
     assert found.rows[0].name == "y" or found["y"].verdict.startswith("agrees less")
 
 

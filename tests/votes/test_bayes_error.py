@@ -123,9 +123,16 @@ def alike(*shares: float):
 
 @pytest.mark.parametrize(
     "extreme",
-    [level(0.2, 3), level(0.3, 2), level(0.1, 2), alike(0.65, 0.35),
-     alike(0.55, 0.45, *[0.0] * 8), alike(0.5, 0.5), alike(0.985, 0.01, 0.005)],
-)  # fmt: skip
+    [
+        level(0.2, 3),
+        level(0.3, 2),
+        level(0.1, 2),
+        alike(0.65, 0.35),
+        alike(0.55, 0.45, *[0.0] * 8),
+        alike(0.5, 0.5),
+        alike(0.985, 0.01, 0.005),
+    ],
+)
 @pytest.mark.parametrize("n", [30, 300])
 def test_intervals_cover_the_truth_of_any_population(extreme, n: int) -> None:
     """No Dirichlet population is near these: limits were below, or above, in up to all samples."""

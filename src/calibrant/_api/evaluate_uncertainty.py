@@ -20,7 +20,6 @@ from calibrant._engines.arrays.passes import in_threads, whole_problem
 from calibrant._inference.budget import THREADS_FROM, quick_measures, takes_long
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
-from calibrant._measures.gap_scale import is_error
 from calibrant._measures.proportions import design_effects
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._evaluation import Estimate, Evaluation
@@ -168,7 +167,7 @@ def with_cluster_bars(table: ReliabilityTable, samples: Samples, groups: Any) ->
 
 def headline_of(measures: Sequence[Measure]) -> Measure | None:
     """The measure that a verdict is about: the ECE, else the first calibration error, else None."""
-    errors = [measure for measure in measures if is_error(measure)]
+    errors = [measure for measure in measures if measure.is_error]
     return next((m for m in errors if m.name == HEADLINE), errors[0] if errors else None)
 
 

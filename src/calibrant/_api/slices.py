@@ -26,7 +26,7 @@ from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.streams import NO_FLOOR, StreamFloor, counts_once, noise_floor
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, Shape, find
-from calibrant._measures.gap_scale import gap_scale, is_error
+from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._check import Limit
@@ -372,7 +372,7 @@ def slice_measures(
     """
     quick = [m for m in measures if has_sums_of_slices(m)]
     shown = list(measures) if asked and not of_sums else quick
-    errors = [m for m in shown if is_error(m) and (m.statistic == "bins" or not of_sums)]
+    errors = [m for m in shown if m.is_error and (m.statistic == "bins" or not of_sums)]
     ece = find(HEADLINE, shape)
     headline = errors[0] if errors and asked and ece not in errors else ece
     return headline, shown if headline in shown else [headline, *shown]

@@ -18,7 +18,7 @@ from calibrant._inference.calibration_tests import (
 )
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
-from calibrant._measures.gap_scale import gap_scale, is_error
+from calibrant._measures.gap_scale import gap_scale
 from calibrant.results._check import Limit, LimitCheck
 from calibrant.results._rendering import p_words, shown
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
@@ -56,22 +56,22 @@ def verdict_of(
         # The rows that would show calibrated predictions to be calibrated; others show up by then.
         # A sample that shows little by luck has a short interval: noise says what is usual.
         reach = 0.0 if math.isnan(upper) else scale.gap(upper)
-        checked = replace(checked, centre=0.0, reach=reach if is_error(measure) else 0.0)
+        checked = replace(checked, centre=0.0, reach=reach if measure.is_error else 0.0)
     kind, sentence = verdict_words(
         checked,
         floor,
         tolerance,
         measure.called(soft=uncertainty.soft),
         beyond=bool(decided_by),
-        of_errors=is_error(measure),
+        of_errors=measure.is_error,
         floor_decides=_share_of_floor(tests, above_0=gaps[0] > 0) * (1.0 - interval.level),
         by_floor=decided_by == FLOOR,
         reason=_reason_in_words(tests, decided_by, interval.level, uncertainty),
         direction=_direction_in_words(tests, decided_by, interval.level, uncertainty),
     )
-    if is_error(measure) and checked.verdict == "pass":
+    if measure.is_error and checked.verdict == "pass":
         sentence += _note_rare_outcome(uncertainty, tolerance)
-    if is_error(measure) and p_low < (1.0 - interval.level) / 2.0:
+    if measure.is_error and p_low < (1.0 - interval.level) / 2.0:
         sentence += (
             f" The value is lower than expected for a calibrated model ({p_words(p_low, 2)}): were "
             "these rows used to fit the model or a recalibration map?"
@@ -129,7 +129,7 @@ def _deciding_test(
             beyond = p < alpha and (above_0 or (p < alpha / 2.0 and checked.n_clusters is None))
     if beyond:
         return p, test
-    return p, TOLERANCE if checked.verdict == "fail" and is_error(measure) else ""
+    return p, TOLERANCE if checked.verdict == "fail" and measure.is_error else ""
 
 
 def _share_of_floor(tests: CalibrationTests | None, *, above_0: bool) -> float:

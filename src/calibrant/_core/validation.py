@@ -176,8 +176,6 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     signature = whole_signature(function)
     known = tuple(signature.parameters)
     has_rows = any(name in ROWS for name in known)
-    # In messages a constructor has the name of its class.
-    shown = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -188,6 +186,9 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             if name not in known:
                 options = [each for each in known if each not in ("self", "cls")]
                 why = REASONS.get(name) or _option_hint(name, options)
+                # A constructor, which may be inherited, has the name of the object's class.
+                constructs = function.__name__ == "__init__"
+                shown = type(args[0]).__name__ if constructs else function.__name__
                 raise UnknownOption(f"{shown}() has no option {name!r}: {why}")
         if has_rows and not (_PLAIN.issuperset(map(type, args)) and _have_plain_types(kwargs)):
             check_same_index({**dict(zip(known, args, strict=False)), **kwargs})

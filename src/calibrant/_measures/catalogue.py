@@ -10,7 +10,7 @@ import copyreg
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,7 @@ _MULTI: tuple[Shape, ...] = ("multiclass",)
 
 # With (n,) predictions a right answer is an event: y may say whether an answer was right.
 _AUSTIN = "Austin and Steyerberg (2019), doi:10.1002/sim.8281"
+_NOTIONS: tuple[tuple[str, Shape], ...] = (("classwise", "multiclass"), ("scalar", "binary"))
 _RISKS: tuple[tuple[Shape, str], ...] = (("binary", ", y = 1 being right"), ("multiclass", ""))
 
 
@@ -324,18 +325,12 @@ _ENTRIES: tuple[Measure, ...] = (
             lambda s: binned_error(s.equal_mass_bins), of_tables=binned_errors,
             label_bounds="bins", group="binned",
             equal_mass=True, cost="medium", label="ACE"),
-    Measure("tace", "thresholded adaptive calibration error",
-            "adaptive calibration error of the predictions above 0.01", "classwise", _MULTI,
-            "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
-            lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors,
-            label_bounds="bins", group="binned",
-            equal_mass=True, label="TACE"),
-    Measure("tace", "thresholded adaptive calibration error",
-            "adaptive calibration error of the predictions above 0.01", "scalar", _BINARY,
-            "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
-            lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors,
-            label_bounds="bins", group="binned",
-            equal_mass=True, label="TACE"),
+    *(Measure("tace", "thresholded adaptive calibration error",
+              "adaptive calibration error of the predictions above 0.01", notion, (shape,),
+              "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
+              lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors,
+              label_bounds="bins", group="binned", equal_mass=True, label="TACE")
+      for notion, shape in _NOTIONS),
     # --- smooth ---
     # At a tie the top label of a row changes, which no smoothing of its confidence prevents.
     *(Measure("ls_ece", "logit-smoothed calibration error",
@@ -598,13 +593,20 @@ def registered(*measures: Measure) -> Iterator[None]:
     ...     find("my_error", "binary").scale
     'mean gap'
     """
-    global _ENTRIES
     before = _ENTRIES
-    _ENTRIES = (*before, *measures)
+    _set_entries((*before, *measures))
     try:
         yield
     finally:
-        _ENTRIES = before
+        _set_entries(before)
+
+
+def _set_entries(entries: tuple[Measure, ...]) -> None:
+    """Replace the entries of the catalogue, and forget what was found among those before."""
+    global _ENTRIES
+    _ENTRIES = entries
+    _by_name.cache_clear()
+    _own_name.cache_clear()
 
 
 def listed(where: str, shape: Shape) -> tuple[Measure, ...]:
@@ -663,26 +665,13 @@ _ELSEWHERE = {
 _RANKING = ("auprc", "average_precision", "gini", "pr_auc")
 
 
-# The entries that `find` looked through, and the measures it found, by name and shape.
-_found: tuple[tuple[Measure, ...], dict[tuple[str, Shape], Measure]] = (_ENTRIES, {})
-# The entries that `canonical` looked through, and the own name of each name it was given.
-_called: tuple[tuple[Measure, ...], dict[str, str]] = ((), {})
-
-
 def find(name: str, shape: Shape) -> Measure:
     """The measure with this name or alias for predictions of this shape; an InputError that names
     the nearest if there is none.
     """
-    global _found
-    if _found[0] is not _ENTRIES:
-        _found = (_ENTRIES, {})
-    known = _found[1].get((name, shape)) if isinstance(name, str) else None
-    if known is not None:
-        return known
     own = canonical(name)
-    for measure in catalogue(shape):
-        if measure.name == own:
-            return _found[1].setdefault((name, shape), measure)
+    if isinstance(own, str) and own in (known := _by_name(shape)):
+        return known[own]
     names = [measure.name for measure in catalogue(shape)]
     if shape == "answers" and any(m.name == own and m.folds for m in _ENTRIES):
         raise InputError(
@@ -693,6 +682,12 @@ def find(name: str, shape: Shape) -> Measure:
     if own in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} predictions")
     raise InputError(f"no measure is called {name!r}: {nearest_measure(name, names)}")
+
+
+@cache
+def _by_name(shape: Shape) -> dict[str, Measure]:
+    """The measures for predictions of this shape, by their own names: the first of each name."""
+    return {measure.name: measure for measure in reversed(catalogue(shape))}
 
 
 def entry_of(name: str) -> Measure:
@@ -708,17 +703,16 @@ def canonical(name: Any) -> Any:
 
     An exact match comes first: SMECE (soft labels) is not smECE (smooth).
     """
-    global _called
-    if not isinstance(name, str):
-        return name
-    if _called[0] is not _ENTRIES:
-        _called = (_ENTRIES, {})
-    if name in _called[1]:
-        return _called[1][name]
+    return _own_name(name) if isinstance(name, str) else name
+
+
+@lru_cache(maxsize=1000)
+def _own_name(name: str) -> str:
+    """The catalogue's own name for a name or alias; any other name is returned unchanged."""
     for alike in (str, _normalized_name):
         names = _names_that_match(name, alike)
         if len(names) == 1:
-            return _called[1].setdefault(name, names[0])
+            return names[0]
     return name
 
 

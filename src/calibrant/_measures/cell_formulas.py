@@ -265,20 +265,20 @@ class _Smoothed:
         start = np.log(np.maximum(guess, least))
         return np.exp(_falling_root(self._excess, start, least, close))
 
-    def _excess(self, of: Index, x: Array) -> Array:
-        """log(error) - x at the width exp(x), for the draws numbered `of`; it is 0 at the fixed
-        point.
+    def _excess(self, draws: Index, x: Array) -> Array:
+        """log(error) - x at the width exp(x), for the draws with these numbers; it is 0 at the
+        fixed point.
         """
         from scipy import fft
 
         # Frequencies that even the narrowest width damps to nothing are left out.
         some = min(self.cells, int(_SPECTRUM / (np.pi * np.exp(x.min())))) + 1
         few = some <= _FEW_WAVES
-        damped = np.zeros((of.size, some if few else self.cells + 1), dtype=np.float32)
+        damped = np.zeros((draws.size, some if few else self.cells + 1), dtype=np.float32)
         seen = damped[:, :some]
         np.multiply(self._squares[:some], np.exp(2.0 * x)[:, None], out=seen, casting="same_kind")
         np.exp(seen, out=seen)
-        seen *= self._cosines[of, :some]
+        seen *= self._cosines[draws, :some]
         if few:
             f = np.abs(damped @ _low_cosines(self.cells)[:some])
         else:

@@ -48,7 +48,7 @@ def _sum_within_spans(first: Array, last: Array, height: Array, w: Array, t: Arr
     contain t.
     """
 
-    def through(ends: Array, side: str) -> Array:
+    def sum_up_to(ends: Array, side: str) -> Array:
         """At each t, the sum of ``w (height - t)`` over the intervals whose end is at or before t.
 
         With side "left", ends that equal t do not count.
@@ -59,7 +59,7 @@ def _sum_within_spans(first: Array, last: Array, height: Array, w: Array, t: Arr
         at = np.searchsorted(ends[order], t, side=side)  # type: ignore[call-overload]
         return np.asarray(moment[at] - t * total[at])
 
-    return np.maximum(through(first, "right") - through(last, "left"), 0.0)
+    return np.maximum(sum_up_to(first, "right") - sum_up_to(last, "left"), 0.0)
 
 
 def envelope_loss(t: Array, gains: Array) -> float:

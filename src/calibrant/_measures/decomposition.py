@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -49,7 +51,7 @@ def decompose(table: BinTable) -> BrierDecomposition:
 
     Recalibration gives each bin its mean target.
     """
-    return _add_parts([_decompose_bins(table.of_class(r)) for r in range(table.n_classes)])
+    return reduce(add, (_decompose_bins(table.of_class(r)) for r in range(table.n_classes)))
 
 
 def decompose_isotonic(levels: BinTable) -> BrierDecomposition:
@@ -59,17 +61,9 @@ def decompose_isotonic(levels: BinTable) -> BrierDecomposition:
     """
     if levels not in _KEPT:
         table = levels.pooled() if isinstance(levels, OrderedLevels) else levels
-        parts = [_decompose_levels(table.of_class(r)) for r in range(table.n_classes)]
-        _KEPT[levels] = _add_parts(parts)
+        parts = (_decompose_levels(table.of_class(r)) for r in range(table.n_classes))
+        _KEPT[levels] = reduce(add, parts)
     return _KEPT[levels]
-
-
-def _add_parts(parts: list[BrierDecomposition]) -> BrierDecomposition:
-    """The sum of the decompositions of several classes, part by part."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
 
 
 def isotonic_blocks(levels: BinTable) -> Array:

@@ -88,15 +88,10 @@ def _sum_of_squared_shares(shares: Array) -> float:
     return float(np.square(shares).sum(axis=1).mean()) or 1.0
 
 
-def is_error(measure: Measure) -> bool:
-    """Whether a measure is a calibration error, which is near 0 for calibrated predictions."""
-    return measure.is_error
-
-
 def checked_tolerance(tolerance: Any, measure: str = "ece") -> float:
     """The tolerance, after a check: for a calibration error a gap between 0 and 1, for a loss a
     number within its range.
     """
-    ends = [m.high for m in catalogue() if m.name == measure and not is_error(m)]
+    ends = [m.high for m in catalogue() if m.name == measure and not m.is_error]
     most = min(max(ends, default=1.0), 1e3)
     return check_tolerance(tolerance, most)

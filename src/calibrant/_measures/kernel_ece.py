@@ -15,8 +15,8 @@ import numpy as np
 
 from calibrant._core.grid import UnitGrid
 from calibrant._core.typing import Array, Index
-from calibrant._measures.smooth import GAUSSIAN, Spectrum, integral_of_absolute
-from calibrant._measures.smooth_ece import cosines_of, smoothed_units
+from calibrant._measures.smooth import GAUSSIAN, Spectrum
+from calibrant._measures.smooth_ece import cosines_of, integral_on_unit, smoothed_units
 
 # The number of pairs of rows computed at once, and of rows at which the likelihood of a bandwidth
 # is computed.
@@ -60,8 +60,7 @@ def reflected_error(grid: UnitGrid, r: int, bandwidth: float, kernel: str) -> fl
     sums, cells = grid.sums[r][[0, 2]], grid.cells
     mass, targets = smoothed_units(cosines_of(sums), bandwidth, noise=KERNELS[kernel])
     f = np.arange(cells + 1) / cells * mass - targets
-    ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / cells
-    return (integral_of_absolute(f, 1.0 / cells) - ends) / float(sums[0].sum())
+    return integral_on_unit(f) / float(sums[0].sum())
 
 
 class BetaKernel:

@@ -325,16 +325,11 @@ def distances(levels: BinTable) -> tuple[Array, Array]:
     cached as long as the table is in use.
     """
     if levels not in _KEPT:
-        _KEPT[levels] = _distances(levels)
+        w, wz, u = levels.sum_w[0], levels.sum_wz[0], levels.mean_u[0]
+        if not w.all():  # cells of a stream may be empty
+            w, wz, u = (column[levels.sum_w[0] > 0] for column in (w, wz, u))
+        _KEPT[levels] = np.abs(local_fit(u, w, wz) - u), w
     return _KEPT[levels]
-
-
-def _distances(levels: BinTable) -> tuple[Array, Array]:
-    """The distance |curve - u| of every level that has weight, and the weights, computed anew."""
-    w, wz, u = levels.sum_w[0], levels.sum_wz[0], levels.mean_u[0]
-    if not w.all():  # cells of a stream may be empty
-        w, wz, u = (column[levels.sum_w[0] > 0] for column in (w, wz, u))
-    return np.abs(local_fit(u, w, wz) - u), w
 
 
 def ici(levels: BinTable) -> float:

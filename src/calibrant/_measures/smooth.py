@@ -146,13 +146,26 @@ def smoothed_logits(
 
 def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
     """LS-ECE with Gaussian noise of standard deviation sigma, the mean over classes."""
+    if sigma <= WIDE_SIGMA:
+        return smoothed_error(grid, sigma)
+    integrals = [_wide_noise_integral(grid, r, sigma) for r in range(grid.total_weight.size)]
+    return float(np.mean(integrals / grid.total_weight))
+
+
+def smoothed_error(
+    grid: LogitGrid,
+    sigma: float,
+    noise: Spectrum = GAUSSIAN,
+    rho: Callable[[Array], tuple[Array, Array]] = logistic,
+    per_sigma: int = 0,
+) -> float:
+    """LS-ECE with smooth noise, the mean over classes. `rho` gives the prediction that belongs to a
+    point of the grid, and 1 less it.
+    """
     values = []
     for r, total in enumerate(grid.total_weight):
-        if sigma > WIDE_SIGMA:
-            values.append(_wide_noise_integral(grid, r, sigma) / total)
-            continue
-        t, plus, minus = smoothed_logits(grid, r, sigma)
-        up, down = logistic(t)
+        t, plus, minus = smoothed_logits(grid, r, sigma, noise, per_sigma)
+        up, down = rho(t)
         # z - rho(t) is split into a term for events and one for non-events, so that nothing cancels
         # at the ends.
         difference = plus * down - minus * up

@@ -74,6 +74,14 @@ def smoothed_units(
     return fft.dct(damped, type=1, axis=1, overwrite_x=True)
 
 
+def integral_on_unit(f: Array) -> float:
+    """The integral of |f| over [0, 1], from values at equally spaced nodes with both ends."""
+    cells = f.size - 1
+    # The end nodes stand for half a cell each.
+    ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / cells
+    return integral_of_absolute(f, 1.0 / cells) - ends
+
+
 def smooth_errors(
     grid: UnitGrid,
     total: float,
@@ -102,10 +110,7 @@ def _smoothed(residual: Array) -> Smoothed:
 
     def integral(width: float, cells: int) -> float:
         """The integral of |f| over [0, 1], where f is the residual smoothed with this width."""
-        f = smoothed_units(cosines, width, cells)[0]
-        # The end nodes stand for half a cell each.
-        ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / cells
-        return integral_of_absolute(f, 1.0 / cells) - ends
+        return integral_on_unit(smoothed_units(cosines, width, cells)[0])
 
     return integral
 

@@ -21,13 +21,7 @@ import numpy as np
 
 from calibrant._core.grid import LogitGrid
 from calibrant._core.typing import Array
-from calibrant._measures.smooth import (
-    GAUSSIAN,
-    Spectrum,
-    integral_of_absolute,
-    logistic,
-    smoothed_logits,
-)
+from calibrant._measures.smooth import GAUSSIAN, Spectrum, logistic, smoothed_error
 
 # Laplace noise is 0 for all purposes at this many scales, and logistic noise too.
 FAR = 40.0
@@ -53,8 +47,7 @@ def _probit(u: Array) -> Array:
     """The quantile of the normal distribution at u."""
     from scipy.special import ndtri
 
-    out: Array = ndtri(u)
-    return out
+    return ndtri(u)
 
 
 def _normal(t: Array) -> tuple[Array, Array]:
@@ -85,14 +78,8 @@ SPECTRA = {"gaussian": GAUSSIAN, "logistic": Spectrum(_logistic_factor, FAR, 12.
 
 def linked_error(grid: LogitGrid, sigma: float, noise: str, link: str) -> float:
     """LS-ECE of places on a grid, the mean over classes, with smooth noise."""
-    kinks = SUMMED_WITH_KINKS if link == "identity" else 0
-    values = []
-    for r, total in enumerate(grid.total_weight):
-        t, plus, minus = smoothed_logits(grid, r, sigma, SPECTRA[noise], kinks)
-        up, down = LINKS[link].back(t)
-        f = plus * down - minus * up
-        values.append(integral_of_absolute(f, float(t[1] - t[0])) / total)
-    return float(np.mean(values))
+    per_sigma = SUMMED_WITH_KINKS if link == "identity" else 0
+    return smoothed_error(grid, sigma, SPECTRA[noise], LINKS[link].back, per_sigma)
 
 
 # --- noise with kinks or jumps, in pieces ---------------------------------------------------------
@@ -110,19 +97,19 @@ def _uniform(h: Array, masses: Array, sigma: float) -> Smoothed:
     """Masses (2, n) at sorted places h, smoothed by uniform noise on [-sigma/2, sigma/2]."""
     sums, half = _prefix(masses), sigma / 2.0
 
-    def at(t: Array) -> Array:
+    def smoothed_at(t: Array) -> Array:
         """The smoothed masses at t."""
         first, last = np.searchsorted(h, t - half), np.searchsorted(h, t + half)
         return (sums[:, last] - sums[:, first]) / sigma
 
-    return at
+    return smoothed_at
 
 
 def _triangular(h: Array, masses: Array, sigma: float) -> Smoothed:
     """The same for triangular noise on [-sigma/2, sigma/2]."""
     sums, moments, half = _prefix(masses), _prefix(masses * h), sigma / 2.0
 
-    def at(t: Array) -> Array:
+    def smoothed_at(t: Array) -> Array:
         """The smoothed masses at t."""
         first, middle, last = (np.searchsorted(h, t + x) for x in (-half, 0.0, half))
         inside = sums[:, last] - sums[:, first]
@@ -130,7 +117,7 @@ def _triangular(h: Array, masses: Array, sigma: float) -> Smoothed:
         away = t * turned - (2.0 * moments[:, middle] - moments[:, first] - moments[:, last])
         return np.maximum(inside - away / half, 0.0) / half
 
-    return at
+    return smoothed_at
 
 
 def _laplace(h: Array, masses: Array, sigma: float) -> Smoothed:
@@ -144,13 +131,13 @@ def _laplace(h: Array, masses: Array, sigma: float) -> Smoothed:
     above = np.logaddexp.accumulate((logs - h / sigma)[:, ::-1], axis=1)[:, ::-1]
     below, above = np.hstack([nothing, below]), np.hstack([above, nothing])
 
-    def at(t: Array) -> Array:
+    def smoothed_at(t: Array) -> Array:
         """The smoothed masses at t."""
         rows, far = np.searchsorted(h, t), t / sigma
         both = np.exp(below[:, rows] - far) + np.exp(above[:, rows] + far)
         return both / (2.0 * sigma)
 
-    return at
+    return smoothed_at
 
 
 class Kernel(NamedTuple):

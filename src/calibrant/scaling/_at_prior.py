@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.validation import check_flag, public
@@ -113,8 +112,8 @@ def at_prior(
     )
     k = problem.n_classes
     new = as_prior(prior, "prior", k)
-    remedy = "give rows of every class"
-    labels = shares_of_labels(problem.shares, problem.targets, problem.class_names, remedy)
+    mass = problem.shares @ problem.targets
+    labels = shares_of_labels(mass, problem.class_names, "give rows of every class")
     source = labels if source_prior is None else as_prior(source_prior, "source_prior", k)
     shifted = problem.targets * (new / labels)
     mass = shifted.sum(axis=1)
@@ -133,6 +132,5 @@ def _result_labels(problem: Problem, targets: FloatArray) -> NDArray[Any]:
     soft `targets`, in the shape of the predictions: (n, k), or (n,) for class 1.
     """
     if bool((problem.targets.max(axis=1) == 1.0).all()):
-        labels: NDArray[np.intp] = problem.targets.argmax(axis=1)
-        return labels
+        return problem.targets.argmax(axis=1)
     return targets[:, 1] if problem.predictions.columns is None else targets

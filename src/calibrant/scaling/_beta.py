@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node
 from calibrant.scaling._logistic import fit_increasing
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._predictions import FloatArray
 
 
 @documented
@@ -47,26 +46,10 @@ class BetaCalibration(OneVsRest):
     """
 
     _learned = ("a_", "b_", "c_")
+    _parameters_per_map = 3
     a_: FloatArray
     b_: FloatArray
     c_: FloatArray
-    _needs_rows: ClassVar[str | None] = None
-
-    @public
-    def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
-
-    @classmethod
-    def _n_parameters(cls, k: int) -> float:
-        """The number of fitted parameters for k classes: a, b and c of each map."""
-        return 3 * cls._n_maps(k)
-
-    def _read(self, predictions: Predictions) -> FloatArray:
-        """The logit of each class against the rest, in the shape of the predictions; this is what
-        the map reads.
-        """
-        return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
         """Fit a, b and c of one class against the rest, with a and b at least 0."""

@@ -152,13 +152,12 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
             sample_weight = _check_sample_weight(sample_weight, X)
         self.scaler_ = clone(self.scaler)
         labels = codes if self.classes is None else y
-        out: FloatArray = self.scaler_.fit_transform(
+        return self.scaler_.fit_transform(
             labels,
             _predictions(X),
             sample_weight=sample_weight,
             classes=None if self.classes is None else self.classes_,
         )
-        return out
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Recalibrated probabilities of new predictions.
@@ -227,8 +226,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         [1, 0]
         """
         proba = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
-        return labels
+        return self.classes_[proba.argmax(axis=1)]
 
 
 def _predictions(X: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.logit_cells import LogitCells
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Solution, binary_log_loss
+from calibrant.scaling._predictions import FloatArray
+from calibrant.scaling._problem import Solution, log_loss
 from calibrant.scaling._summed_rows import SummedRows
 
 
@@ -70,7 +70,6 @@ class HistogramBinning(OneVsRest):
     """
 
     _of_logarithms = False
-    _needs_rows: ClassVar[str | None] = None
     _may_be_unknown = ("values_",)  # bins that were empty in the fit
     _learned = ("edges_", "values_")
     edges_: tuple[FloatArray, ...]
@@ -81,8 +80,7 @@ class HistogramBinning(OneVsRest):
         self, *, bins: Bins = 15, from_logits: bool = False, from_logprobs: bool = False
     ) -> None:
         self.bins = bins
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _check_options(self) -> None:
         """Raise an InputError if an option, such as the binning rule, is invalid."""
@@ -121,10 +119,6 @@ class HistogramBinning(OneVsRest):
             if not (np.isnan(values) | ((values >= 0) & (values <= 1))).all():
                 raise ValueError("a value of a bin is not a probability")
 
-    def _read(self, predictions: Predictions) -> FloatArray:
-        """The predictions as probabilities, in their own shape; this is what the map reads."""
-        return predictions.probabilities()
-
     def _fit_column(self, column: Column) -> ColumnFit:
         """The inner edges of the bins of one class, and the mean target of each bin;
         NaN if it is empty.
@@ -143,7 +137,7 @@ class HistogramBinning(OneVsRest):
         solution = self._solution([], [_of_bins(*bins)], rows.class_names)
         _, mass, total = (each[bins[1] > 0] if each is not bins[0] else each for each in bins)
         means = np.clip(total / mass, 0.0, 1.0)
-        return solution, binary_log_loss(means, mass / mass.sum(), means)
+        return solution, log_loss(means, mass / mass.sum(), means)
 
     def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
         """Fit the maps of classes whose bins are summed."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from calibrant._core.validation import public
 from calibrant._engines.arrays.draws import fit_isotonic
 from calibrant._engines.logit_cells import LogitCells
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Solution, binary_log_loss
+from calibrant.scaling._predictions import FloatArray
+from calibrant.scaling._problem import Solution, log_loss
 from calibrant.scaling._summed_rows import SummedRows
 
 # How far rounding may carry a value beyond [0, 1]: a mean of ones may be a little more than 1.
@@ -60,15 +59,9 @@ class IsotonicCalibration(OneVsRest):
     """
 
     _of_logarithms = False
-    _needs_rows: ClassVar[str | None] = None
     _learned = ("thresholds_", "values_")
     thresholds_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]
-
-    @public
-    def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
 
     def _check_learned(self) -> None:
         """Raise a ValueError if thresholds and values read from a file have different sizes, or do
@@ -84,10 +77,6 @@ class IsotonicCalibration(OneVsRest):
             ends = np.array([thresholds[0], thresholds[-1], values[0], values[-1]])
             if not ((ends >= -ROUNDING) & (ends <= 1 + ROUNDING)).all():
                 raise ValueError("its thresholds or values are not probabilities")
-
-    def _read(self, predictions: Predictions) -> FloatArray:
-        """The predictions as probabilities, in their own shape; this is what the map reads."""
-        return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
         """Fit the map of one class: the first and the last prediction of each block (run of equal
@@ -112,7 +101,7 @@ class IsotonicCalibration(OneVsRest):
         (column,) = columns
         self._set_learned(solution)
         mapped = self._map(0, column.predictions, double)
-        return solution, binary_log_loss(column.targets, column.shares, mapped)
+        return solution, log_loss(column.targets, column.shares, mapped)
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         """The values of the j-th map, by linear interpolation between its thresholds."""

@@ -126,8 +126,7 @@ def _majority(targets: FloatArray) -> FloatArray:
     equally.
     """
     top = targets == targets.max(axis=1, keepdims=True)
-    out: FloatArray = top / top.sum(axis=1, keepdims=True)
-    return out
+    return top / top.sum(axis=1, keepdims=True)
 
 
 def _mass_off_majority(problem: Problem) -> float:

@@ -7,7 +7,6 @@ coordinates in which scores have mean 0 and unit spread and, for matrices, are u
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,9 +54,11 @@ class LinearMap(Scaler):
     coef_: FloatArray
     intercept_: FloatArray
 
-    @abstractmethod
     def _scores(self, predictions: Predictions) -> FloatArray:
-        """The scores that the map is linear in, one for each class, (n, k)."""
+        """The class scores that the map is linear in: logits as they came, or logarithms of
+        probabilities, (n, k).
+        """
+        return predictions.class_scores()
 
     def _check_learned(self) -> None:
         """Raise a ValueError if coefficients or biases read from a file do not fit the map's number
@@ -108,23 +109,15 @@ class VectorScaling(LinearMap):
     """
 
     _coef_ndim = 1
-    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(self, *, from_logits: bool = True, from_logprobs: bool = False) -> None:
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
         """The number of fitted parameters for k classes: a factor and a bias for each."""
         return 2 * k
-
-    def _scores(self, predictions: Predictions) -> FloatArray:
-        """The class scores that the map is linear in: logits as they came, or logarithms of
-        probabilities, (n, k).
-        """
-        return predictions.class_scores()
 
     def _solve(self, problem: Problem) -> Solution:
         """Fit the factors and biases with the least log loss."""
@@ -200,7 +193,6 @@ class MatrixScaling(LinearMap):
     """
 
     _coef_ndim = 2
-    _needs_rows: ClassVar[str | None] = None
     _option_checks = (("l2", check_l2),)
 
     @public
@@ -208,19 +200,12 @@ class MatrixScaling(LinearMap):
         self, *, l2: float = 0.0, from_logits: bool = True, from_logprobs: bool = False
     ) -> None:
         self.l2 = l2
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
         """The number of fitted parameters for k classes: a matrix (k, k) and k biases."""
         return k * k + k
-
-    def _scores(self, predictions: Predictions) -> FloatArray:
-        """The class scores that the map is linear in: logits as they came, or logarithms of
-        probabilities, (n, k).
-        """
-        return predictions.class_scores()
 
     def _solve(self, problem: Problem) -> Solution:
         """Fit the matrix and the biases with the least sum of log loss and penalty."""
@@ -425,8 +410,7 @@ def penalty_gradients(
 
 def centred(bias: FloatArray) -> FloatArray:
     """The biases less their mean. Adding one number to all classes does not change a softmax."""
-    out: FloatArray = bias - bias.mean()
-    return out
+    return bias - bias.mean()
 
 
 def _whitening(centred: FloatArray, mean: FloatArray, shares: FloatArray, l2: float) -> FloatArray:
@@ -441,8 +425,7 @@ def _whitening(centred: FloatArray, mean: FloatArray, shares: FloatArray, l2: fl
     # Directions in which scores do not vary keep their scale.
     moving = values > max(1e-10 * float(values[-1]), 1e-24)
     scale = np.sqrt(np.where(moving, values, 1.0))
-    out: FloatArray = (vectors / scale) @ vectors.T
-    return out
+    return (vectors / scale) @ vectors.T
 
 
 def about_search(

@@ -59,9 +59,7 @@ def new_scaler(kind: str, *, from_logits: bool = False, from_logprobs: bool = Fa
     """An unfitted scaler of the class named `kind`, for predictions of the kind that the options
     state.
     """
-    return SCALERS[kind](  # type: ignore[call-arg]
-        from_logits=from_logits, from_logprobs=from_logprobs
-    )
+    return SCALERS[kind](from_logits=from_logits, from_logprobs=from_logprobs)
 
 
 def unchanging_scaler(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,8 +35,7 @@ class Column:
     @property
     def shares(self) -> FloatArray:
         """The weights, scaled to sum to 1."""
-        shares: FloatArray = self.weights / self.weights.sum()
-        return shares
+        return self.weights / self.weights.sum()
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,19 @@ class OneVsRest(Scaler):
     no sum to divide by, and is returned unchanged.
     """
 
-    @abstractmethod
+    # The number of parameters of each map; infinity where it depends on the rows.
+    _parameters_per_map: ClassVar[float] = math.inf
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes, over all maps."""
+        return cls._parameters_per_map * cls._n_maps(k)
+
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The number that the map reads of each prediction (its logit or probability), in the shape
-        of the predictions.
+        """The number that the map reads of each prediction, in the shape of the predictions: the
+        logit of the class against the rest, or its probability.
         """
+        return predictions.log_odds() if self._of_logarithms else predictions.probabilities()
 
     @abstractmethod
     def _fit_column(self, column: Column) -> ColumnFit:
@@ -152,8 +160,7 @@ class OneVsRest(Scaler):
         total = mapped.sum(axis=1, keepdims=True)
         kept = predictions.probabilities()
         mapped = np.where(total > 0, mapped, kept)
-        out: FloatArray = mapped / mapped.sum(axis=1, keepdims=True)
-        return out
+        return mapped / mapped.sum(axis=1, keepdims=True)
 
 
 def as_columns(values: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node
 from calibrant.scaling._logistic import fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._problem import Solution, named_classes
 
 # Logits are clipped to this, about the logit of 1 - 1e-12, for the test of their slope.
@@ -62,10 +62,10 @@ class PlattScaling(OneVsRest):
     """
 
     _learned = ("slope_", "intercept_")
+    _parameters_per_map = 2
     _option_checks = (("smooth_targets", check_flag),)
     slope_: FloatArray
     intercept_: FloatArray
-    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(
@@ -76,19 +76,7 @@ class PlattScaling(OneVsRest):
         from_logprobs: bool = False,
     ) -> None:
         self.smooth_targets = smooth_targets
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
-
-    @classmethod
-    def _n_parameters(cls, k: int) -> float:
-        """The number of fitted parameters for k classes: slope and intercept of each map."""
-        return 2 * cls._n_maps(k)
-
-    def _read(self, predictions: Predictions) -> FloatArray:
-        """The logit of each class against the rest, in the shape of the predictions; this is what
-        the map reads.
-        """
-        return predictions.log_odds()
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _fit_column(self, column: Column) -> ColumnFit:
         """Fit the slope and the intercept of one class against the rest."""

@@ -74,8 +74,7 @@ class Predictions:
         if not self.from_logits:
             return scores
         shifted = scores - scores.max(axis=1, keepdims=True)
-        out: FloatArray = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-        return out
+        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
 
     def log_odds(self) -> FloatArray:
         """The logit of each class against the rest, in the predictions' own shape."""
@@ -121,8 +120,7 @@ def _against_rest(logits: FloatArray) -> FloatArray:
     powers = np.exp(shifted)
     log_rest = np.log(np.maximum(powers.sum(axis=1, keepdims=True) - powers, 1.0))
     log_rest[rows, top] = log_others
-    out: FloatArray = shifted - log_rest
-    return out
+    return shifted - log_rest
 
 
 def predictions_of(samples: Samples) -> Predictions:

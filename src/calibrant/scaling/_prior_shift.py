@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from calibrant.scaling._priors import (
     ratio_by_labels,
     shares_of_labels,
 )
-from calibrant.scaling._problem import Problem, Solution, named_classes, to_problem
+from calibrant.scaling._problem import Learned, Problem, Solution, named_classes, to_problem
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._summed_rows import SoftmaxPasses, SummedRows
 
@@ -96,7 +96,6 @@ class PriorShift(Scaler):
 
     _learned = ("prior_", "source_prior_")
     _without_labels = True
-    _needs_rows: ClassVar[str | None] = None
     prior_: FloatArray
     source_prior_: FloatArray
 
@@ -111,8 +110,7 @@ class PriorShift(Scaler):
     ) -> None:
         self.prior = prior
         self.source_prior = source_prior
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
@@ -213,16 +211,14 @@ class PriorShift(Scaler):
         else:
             rows = both_classes(problem.predictions.probabilities())
             fit = prior_by_em(rows, source, problem.shares)
-        self.prior_, self.source_prior_ = fit.values, source
-        self.n_classes_, self.n_rows_, self.n_iter_ = k, n, fit.n_iter
+        solution = _solution(fit.values, source, fit)
+        # No hash is kept: nothing was learnt from the outcome of these rows, so that they may be
+        # judged on.
+        self._set_fit(solution, problem.predictions.columns, n)
         self.loss_before_ = self.loss_ = float("nan")
-        self._columns = problem.predictions.columns
-        # Nothing was learnt from the outcome of these rows: they may be judged on.
-        self._fitted_on = self._fitted_rows = None
         names = [str(each) for each in (range(k) if classes is None else classes)]
         mean = problem.shares @ np.exp(problem.predictions.log_probabilities())
-        cautions = _about_vanished(fit.vanished, names, mean, source)
-        self._warn((*cautions, *(() if fit.reached else (_about_no_convergence(fit.n_iter),))))
+        self._warn((*_about_vanished(fit.vanished, names, mean, source), *solution.cautions))
 
     def _source_prior(self, y_source: Any, k: int, classes: Sequence[Any] | None) -> FloatArray:
         """The source prior, one share for each of k classes, from the option `source_prior` or from
@@ -248,8 +244,9 @@ class PriorShift(Scaler):
             given=False,
             classes=classes,
         )
-        remedy = "give source_prior"
-        return shares_of_labels(labels.shares, labels.targets, labels.class_names, remedy)
+        return shares_of_labels(
+            labels.shares @ labels.targets, labels.class_names, "give source_prior"
+        )
 
     def _check_options(self) -> None:
         """Raise an InputError if an option is invalid."""
@@ -281,65 +278,50 @@ class PriorShift(Scaler):
         """Fit the new prior and the source prior; the table in the docstring of the class says
         which of them is estimated from the rows.
         """
-        k = problem.n_classes
-        new = None if self.prior is None else as_prior(self.prior, "prior", k)
-        source = (
-            None if self.source_prior is None else as_prior(self.source_prior, "source_prior", k)
-        )
-        if new is not None and source is not None:
-            return Solution({"prior_": new, "source_prior_": source})
-        if new is not None:
-            remedy = "give source_prior, or rows of every class"
-            source = shares_of_labels(problem.shares, problem.targets, problem.class_names, remedy)
-            return Solution({"prior_": new, "source_prior_": source})
-        labels: FloatArray = problem.shares @ problem.targets
+        labels = problem.shares @ problem.targets
+        new, source = self._given_priors(labels, problem.class_names)
         labels = labels / labels.sum()
         if source is not None:
-            return Solution({"prior_": labels, "source_prior_": source})
+            return _solution(labels if new is None else new, source)
         log_p = problem.predictions.log_probabilities()
         fit = ratio_by_labels(log_p, problem.targets, problem.shares)
-        # The source share of a class without labels cannot be estimated: its mean prediction stands
-        # in for it.
-        unseen = labels == 0
-        source = np.where(unseen, problem.shares @ np.exp(log_p), labels / fit.values)
-        source = np.maximum(source / source.sum(), LOG_FLOOR)
-        source = source / source.sum()
+        source = _source_of_ratio(fit.values, labels, problem.shares @ np.exp(log_p))
         # Where the floor of the log loss misleads the search, so that the shifted predictions fit
         # worse than the original ones, nothing is changed: the ratio is 1.
         predictions = problem.predictions
         after = problem.log_loss(shifted_predictions(predictions, labels, source))
         if after > problem.log_loss(predictions.probabilities()):
             source = np.maximum(labels, LOG_FLOOR)
-        learned = {"prior_": labels, "source_prior_": source}
-        return Solution(
-            learned, () if fit.reached else (_about_no_convergence(fit.n_iter),), fit.n_iter
-        )
+        return _solution(labels, source, fit)
 
     def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
         """Fit the priors of rows (n, k) that are summed, as `_solve` does."""
-        facts, k = rows.facts, rows.columns or 2
-        new, source = (
-            None if each is None else as_prior(each, argument, k)
-            for each, argument in ((self.prior, "prior"), (self.source_prior, "source_prior"))
-        )
-        labels: FloatArray = facts.mass / facts.mass.sum()
-        if new is not None and source is None:
-            remedy = "give source_prior, or rows of every class"
-            source = shares_of_labels(np.ones(1), labels[None], rows.class_names, remedy)
+        facts = rows.facts
+        labels = facts.mass / facts.mass.sum()
+        new, source = self._given_priors(labels, rows.class_names)
         if source is not None:
-            new = labels if new is None else new
-            return Solution({"prior_": new, "source_prior_": source}), None
+            return _solution(labels if new is None else new, source), None
         fit = _ratio_of_sums(rows, facts)
-        unseen = labels == 0
-        source = np.where(unseen, facts.predicted / facts.weight, labels / fit.values)
-        source = np.maximum(source / source.sum(), LOG_FLOOR)
-        source = source / source.sum()
+        source = _source_of_ratio(fit.values, labels, facts.predicted / facts.weight)
         self.prior_, self.source_prior_ = labels, source
         loss = rows.mean_loss(self)
         if loss > facts.loss:
             source, loss = np.maximum(labels, LOG_FLOOR), facts.loss
-        cautions = () if fit.reached else (_about_no_convergence(fit.n_iter),)
-        return Solution({"prior_": labels, "source_prior_": source}, cautions, fit.n_iter), loss
+        return _solution(labels, source, fit), loss
+
+    def _given_priors(
+        self, labels: FloatArray, names: Sequence[str]
+    ) -> tuple[FloatArray | None, FloatArray | None]:
+        """The new prior and the source prior as far as options determine them, None otherwise. If
+        only the new prior is given, the source prior is the shares of the `labels`, (k,).
+        """
+        k = len(labels)
+        new = None if self.prior is None else as_prior(self.prior, "prior", k)
+        if self.source_prior is not None:
+            return new, as_prior(self.source_prior, "source_prior", k)
+        if new is None:
+            return None, None
+        return new, shares_of_labels(labels, names, "give source_prior, or rows of every class")
 
     def _formula(self, inputs: Inputs) -> list[Node]:
         """The map as a formula of the inputs, one node for each output."""
@@ -358,6 +340,24 @@ class PriorShift(Scaler):
     def _apply(self, predictions: Predictions) -> FloatArray:
         """Recalibrated probabilities, in the shape of the predictions."""
         return shifted_predictions(predictions, self.prior_, self.source_prior_)
+
+
+def _solution(prior: FloatArray, source: FloatArray, fit: PriorFit | None = None) -> Solution:
+    """The priors as fitted attributes; with a warning if the search `fit` did not converge."""
+    learned: dict[str, Learned] = {"prior_": prior, "source_prior_": source}
+    if fit is None:
+        return Solution(learned)
+    cautions = () if fit.reached else (_about_no_convergence(fit.n_iter),)
+    return Solution(learned, cautions, fit.n_iter)
+
+
+def _source_of_ratio(ratio: FloatArray, labels: FloatArray, mean: FloatArray) -> FloatArray:
+    """The source prior, from the fitted `ratio` of new to old prior and the shares of the labels.
+    That of a class without labels cannot be estimated: its `mean` prediction stands in for it.
+    """
+    source = np.where(labels == 0, mean, labels / ratio)
+    source = np.maximum(source / source.sum(), LOG_FLOOR)
+    return source / source.sum()
 
 
 def _ratio_of_sums(rows: SummedRows, facts: FitFacts) -> PriorFit:
@@ -397,11 +397,9 @@ def shifted_predictions(
         return softmax(values + moved)
     if values.ndim == 1:
         ones = values * ratio[1]
-        one: FloatArray = ones / (ones + (1.0 - values) * ratio[0])
-        return one
+        return ones / (ones + (1.0 - values) * ratio[0])
     rows = values * ratio
-    out: FloatArray = rows / rows.sum(axis=1, keepdims=True)
-    return out
+    return rows / rows.sum(axis=1, keepdims=True)
 
 
 def _about_vanished(

@@ -65,20 +65,16 @@ def as_prior(given: Any, argument: str, n_classes: int | None = None) -> FloatAr
     return prior
 
 
-def shares_of_labels(
-    shares: FloatArray, targets: FloatArray, names: Sequence[str], remedy: str
-) -> FloatArray:
-    """The share of each class in the labels, (k,); an InputError, which ends with `remedy`, if a
-    class has none. `shares` (n,) are weights that sum to 1, `targets` is (n, k).
+def shares_of_labels(mass: FloatArray, names: Sequence[str], remedy: str) -> FloatArray:
+    """The share of each class in the labels, (k,), from their `mass` in each class; an InputError,
+    which ends with `remedy`, if a class has none.
     """
-    total: FloatArray = shares @ targets
-    absent = [name for name, share in zip(names, total, strict=True) if not share > 0]
+    absent = [name for name, own in zip(names, mass, strict=True) if not own > 0]
     if absent:
         raise InputError(
             f"y_true has no label of class {absent[0]}, so its share cannot be adjusted: {remedy}"
         )
-    prior: FloatArray = total / total.sum()
-    return prior
+    return mass / mass.sum()
 
 
 def prior_by_em(proba: FloatArray, source: FloatArray, shares: FloatArray) -> PriorFit:
@@ -127,8 +123,7 @@ def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) 
     def curvature(theta: FloatArray, moved: FloatArray) -> FloatArray:
         """The Hessian of the log loss at theta times the direction `moved`."""
         q = softmax(log_p + theta)
-        out: FloatArray = (shares_of_rows @ q) * moved - (shares_of_rows * (q @ moved)) @ q
-        return out
+        return (shares_of_rows @ q) * moved - (shares_of_rows * (q @ moved)) @ q
 
     mean = shares_of_rows @ np.exp(log_p) if mass.any() else share
     return best_ratio(shares @ targets, prior, mean, value_and_gradient, curvature)

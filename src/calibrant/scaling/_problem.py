@@ -53,36 +53,26 @@ class Problem:
     @cached_property
     def shares(self) -> FloatArray:
         """The weights, scaled to sum to 1, (n,)."""
-        shares: FloatArray = self.weights / self.weights.sum()
-        return shares
+        return self.weights / self.weights.sum()
 
     @cached_property
     def hard(self) -> bool:
         """Whether every target of positive weight is one class for certain."""
         return bool((self.targets.max(axis=1)[self.weights != 0] == 1.0).all())
 
-    def absent(self) -> list[str]:
-        """The names of the classes to which no target gives any mass."""
-        mass = self.weights @ self.targets
-        return [name for name, m in zip(self.class_names, mass, strict=True) if m == 0]
-
     def ruled_out(self) -> tuple[int, float]:
-        """The number of rows in which a class that happened was predicted with probability 0, and
-        the share of the log loss that these rows cause. The logarithm of 0 is taken at LOG_FLOOR.
+        """The number of rows in which a class that happened was predicted with probability 0 (at
+        most LOG_FLOOR), and the share of the weight that such classes have.
         """
         if self.predictions.from_logits:
             return 0, 0.0
         rows = both_classes(self.predictions.values)
         mass = np.where(rows <= LOG_FLOOR, self.targets, 0.0).sum(axis=1)
-        loss = -np.log(LOG_FLOOR) * float(self.shares @ mass)
-        return int(np.count_nonzero(mass)), loss / max(self.loss_before, LOG_FLOOR)
+        return int(np.count_nonzero(mass)), float(self.shares @ mass)
 
     def log_loss(self, proba: FloatArray) -> float:
-        """The weighted mean log loss of probabilities (n,) or (n, k); probabilities below LOG_FLOOR
-        count as LOG_FLOOR.
-        """
-        logs = np.log(np.maximum(both_classes(proba), LOG_FLOOR))
-        return 0.0 - float(self.shares @ (self.targets * logs).sum(axis=1))
+        """The weighted mean log loss of probabilities (n,) or (n, k)."""
+        return log_loss(self.targets, self.shares, proba)
 
 
 def to_problem(y_true: Any, y_proba: Any, *, given: Given, **rows: Any) -> Problem:
@@ -110,11 +100,16 @@ def problem_of(samples: Samples, *, check: bool = True) -> Problem:
         targets = np.clip(raw.astype(np.float64), 0.0, 1.0)
         targets /= targets.sum(axis=1, keepdims=True)
     weights = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
-    names = samples.class_names or ()
-    if len(names) != k:  # a single column's name is not that of a class
-        names = tuple(str(r) for r in range(k))
+    names = class_names_of(samples.class_names, k)
     voted = None if samples.votes is None else samples.votes.astype(np.float64)
     return Problem(predictions_of(samples), targets, weights, loss_before, names, voted)
+
+
+def class_names_of(names: tuple[str, ...] | None, k: int) -> tuple[str, ...]:
+    """The names of k classes; their numbers where there are none. The name of a single column is
+    not that of a class.
+    """
+    return names if names is not None and len(names) == k else tuple(map(str, range(k)))
 
 
 def weighted_by_votes(samples: Samples) -> Samples:
@@ -131,9 +126,9 @@ def weighted_by_votes(samples: Samples) -> Samples:
     return replace(samples, weights=weights)
 
 
-def binary_log_loss(targets: FloatArray, shares: FloatArray, proba: FloatArray) -> float:
-    """The log loss of probabilities of class 1, as `Problem.log_loss` has it; `shares` (n,) are
-    weights that sum to 1.
+def log_loss(targets: FloatArray, shares: FloatArray, proba: FloatArray) -> float:
+    """The log loss of probabilities (n,), of class 1, or (n, k); those below LOG_FLOOR count as
+    LOG_FLOOR. `targets` are in either shape, and `shares` (n,) are weights that sum to 1.
     """
     logs = np.log(np.maximum(both_classes(proba), LOG_FLOOR))
     return 0.0 - float(shares @ (both_classes(targets) * logs).sum(axis=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -77,12 +77,12 @@ class QuadraticScaling(OneVsRest):
     """
 
     _learned = ("intercept_", "slope_", "curvature_", "range_")
+    _parameters_per_map = 3
     _option_checks = (("increasing", check_flag),)
     intercept_: FloatArray
     slope_: FloatArray
     curvature_: FloatArray
     range_: tuple[FloatArray, ...]
-    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(
@@ -93,13 +93,7 @@ class QuadraticScaling(OneVsRest):
         from_logprobs: bool = False,
     ) -> None:
         self.increasing = increasing
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
-
-    @classmethod
-    def _n_parameters(cls, k: int) -> float:
-        """The number of fitted parameters for k classes: a, b and c of each map."""
-        return 3 * cls._n_maps(k)
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _read(self, predictions: Predictions) -> FloatArray:
         """The logit of each class against the rest, clipped to [-LARGEST, LARGEST], in the shape of

@@ -199,8 +199,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         [0, 0]
         """
         proba = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
-        return labels
+        return self.classes_[proba.argmax(axis=1)]
 
     def _fit_clone(self, X: Any, y: NDArray[Any], weights: Any) -> Any:
         """A clone of the classifier, fitted to these rows; weights are passed on if it takes

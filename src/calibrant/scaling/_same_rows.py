@@ -330,8 +330,7 @@ class _HashedRows:
         known hash, in their order. New rows with an unknown hash are left out.
         """
         nearest = np.minimum(np.searchsorted(self.hashes, new), self.hashes.size - 1)
-        seen: NDArray[np.float64] = self.seen[nearest[self.hashes[nearest] == new]]
-        return seen
+        return self.seen[nearest[self.hashes[nearest] == new]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,6 +84,8 @@ def _arguments(kind: type[Scaler]) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(kind.__init__).parameters
 
 
+# Why most maps that need their rows in memory do so.
+NEEDS_MORE_THAN_SUMS = "its fit needs more than sums"
 # Names of methods in other libraries, and what to use here.
 _TRANSFORM = "transform(y_proba) gives the recalibrated probabilities"
 _HINTS = {
@@ -154,7 +156,7 @@ class Scaler(ABC):
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
     # Why the map cannot be fitted to rows that are only summed; None where it can.
-    _needs_rows: ClassVar[str | None] = "its fit needs more than sums"
+    _needs_rows: ClassVar[str | None] = None
     # The options that a map has besides the two of every map, each with the function that raises an
     # InputError if the option is not what it must be.
     _option_checks: ClassVar[tuple[tuple[str, Callable[[str, Any], object]], ...]] = ()
@@ -164,6 +166,11 @@ class Scaler(ABC):
     _fitted_rows: FittedRows | None = None
     # Whether the map serves predictions: then `transform` does not look for rows of the fit.
     _serving: bool = False
+
+    @public
+    def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
+        self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Register that maps have no pandas index: `self` is the first argument of every call with
@@ -485,24 +492,27 @@ class Scaler(ABC):
         problem = to_problem(y_true, y_proba, given=self._given, **rows)
         predictions = problem.predictions
         solution = self._solve(problem)
-        self._set_fit(solution, predictions.columns, row_hashes(predictions.values))
+        self._set_fit(solution, predictions.columns, len(predictions.values))
+        self._keep_hashes(row_hashes(predictions.values))
         self.loss_before_ = problem.loss_before
         self.loss_ = problem.log_loss(self._apply(predictions))
-        if self._learns:
-            absent = problem.absent() if self._class_by_class else []
-            certain = problem.ruled_out() if self._of_logarithms else (0, 0.0)
-            self._warn((*about_absent(absent), *about_ruled_out(*certain), *solution.cautions))
+        mass = problem.weights @ problem.targets
+        ruled_out = problem.ruled_out() if self._of_logarithms else (0, 0.0)
+        self._warn(self._cautions(solution, problem.class_names, mass, *ruled_out))
         return predictions
 
-    def _set_fit(self, solution: Solution, columns: int | None, hashes: Hashes) -> None:
-        """Set the fitted attributes of a solution; `columns` is the number of columns of the
-        predictions (None for (n,)), and `hashes` (n,) are those of their rows, by which the rows
-        are recognised later.
+    def _set_fit(self, solution: Solution, columns: int | None, n_rows: int) -> None:
+        """Set the fitted attributes of a solution, but for the losses; `columns` is the number of
+        columns of the predictions (None for (n,)). No row of the fit is recognised later.
         """
         self._set_learned(solution)
         self.n_classes_, self._columns = columns or 2, columns
-        self.n_rows_, self.n_iter_ = len(hashes), solution.n_iter
-        self._fitted_on = fingerprint(hashes, columns)
+        self.n_rows_, self.n_iter_ = n_rows, solution.n_iter
+        self._fitted_on = self._fitted_rows = None
+
+    def _keep_hashes(self, hashes: Hashes) -> None:
+        """Keep what recognises the rows of the fit later, from the hash of each row."""
+        self._fitted_on = fingerprint(hashes, self._columns)
         self._fitted_rows = FittedRows.from_hashes(hashes)
 
     def _set_learned(self, solution: Solution) -> None:
@@ -523,33 +533,41 @@ class Scaler(ABC):
         self._check_options()
         if self._needs_rows is not None:
             raise self._rows_error(self._needs_rows)
-        k, names = rows.columns, rows.class_names
+        k = rows.columns
         if k is None:
             cells = rows.cells(View())
             problem = pooled_problem(rows, cells)
-            mass, loss_before, n = problem.weights @ problem.targets, problem.loss_before, cells.n
-            n_rows, (n_out, out) = int(n.sum()), cells.ruled_out()
-            out = 0.0 if rows.given is True else out / float(cells.w[:, 0].sum())
+            mass, loss_before = problem.weights @ problem.targets, problem.loss_before
+            n_rows, weight = int(cells.n.sum()), float(cells.w[:, 0].sum())
+            n_out, out = (0, 0.0) if rows.given is True else cells.ruled_out()
             solution, loss = self._fit_cells(rows, cells)
         else:
             facts = rows.facts
-            n_rows, mass, loss_before, (n_out, out) = (
-                facts.n_rows, facts.mass, facts.loss, facts.ruled_out)  # fmt: skip
-            out /= facts.weight
+            mass, loss_before = facts.mass, facts.loss
+            n_rows, weight = facts.n_rows, facts.weight
+            n_out, out = facts.ruled_out
             solution, loss = self._solve_sums(rows)
-        self._set_learned(solution)
-        self.n_classes_, self._columns = k or 2, k
-        self.n_rows_, self.n_iter_ = n_rows, solution.n_iter
-        # Engines have no hashes by which rows of the fit could be recognised.
-        self._fitted_on, self._fitted_rows = None, rows.fitted_rows
+        self._set_fit(solution, k, n_rows)
+        self._fitted_rows = rows.fitted_rows  # engines of frames have no hashes of rows
         self.loss_before_ = loss_before
         self.loss_ = rows.mean_loss(self) if loss is None else loss
-        if self._learns:
-            absent = [name for name, m in zip(names, mass, strict=True) if m == 0]
-            share = -math.log(LOG_FLOOR) * out / max(loss_before, LOG_FLOOR)
-            certain = (n_out, share) if self._of_logarithms else (0, 0.0)
-            absent = absent if self._class_by_class else []
-            self._warn((*about_absent(absent), *about_ruled_out(*certain), *solution.cautions))
+        self._warn(self._cautions(solution, rows.class_names, mass, n_out, out / weight))
+
+    def _cautions(
+        self, solution: Solution, names: Sequence[str], mass: FloatArray, n_out: int, out: float
+    ) -> Iterable[str]:
+        """The warnings of a fit. `mass` is the weight of each class's targets; `n_out` rows, of the
+        share `out` of the weight, had a class that happened predicted with probability 0.
+        """
+        if not self._learns:
+            return []
+        absent = [name for name, m in zip(names, mass, strict=True) if m == 0]
+        lost = -math.log(LOG_FLOOR) * out / max(self.loss_before_, LOG_FLOOR)
+        return (
+            *about_absent(absent if self._class_by_class else []),
+            *about_ruled_out(n_out, lost if self._of_logarithms else 0.0),
+            *solution.cautions,
+        )
 
     def _fit_cells(self, rows: SummedRows, cells: LogitCells) -> tuple[Solution, float | None]:
         """Fit the map of one logit to rows (n,) that are summed by cell; return it with its log

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.short_rows import row_maxima, row_sums
 from calibrant._data.links import softmax
+from calibrant._engines.softmax_sums import SoftmaxSums
 from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._trust_region import search
 
@@ -52,7 +53,8 @@ class Scales(Protocol):
     largest length of a first step.
     """
 
-    radius: float
+    @property
+    def radius(self) -> float: ...
 
     def turn(self, phi: FloatArray) -> FloatArray:
         """The parameters theta at the search coordinates phi."""
@@ -63,22 +65,28 @@ class Scales(Protocol):
         """The search coordinates phi of the parameters theta."""
 
 
-class _PlainScales:
-    """Trivial search coordinates (`Scales`): phi is the parameters theta themselves."""
+@dataclass(frozen=True, eq=False)
+class ParameterScales:
+    """Search coordinates phi (`Scales`): each parameter in units of its own, `units`."""
 
-    radius = 10.0
+    units: FloatArray | float
+    radius: float
 
     def turn(self, phi: FloatArray) -> FloatArray:
         """The parameters theta at the search coordinates phi."""
-        return phi
+        return phi * self.units
 
     def turn_gradient(self, gradient: FloatArray) -> FloatArray:
         """The gradient in phi from the gradient in theta."""
-        return gradient
+        return gradient * self.units
 
     def undo(self, theta: FloatArray) -> FloatArray:
         """The search coordinates phi of the parameters theta."""
-        return theta
+        return theta / self.units
+
+
+# Search coordinates that are the parameters themselves.
+PLAIN_SCALES = ParameterScales(1.0, radius=10.0)
 
 
 class VectorForm:
@@ -250,7 +258,7 @@ class SoftmaxLoss:
         region.
         """
         self._precision, self._last = precision, None
-        scales: Scales = _PlainScales()
+        scales: Scales = PLAIN_SCALES
         if self.scales_at is not None:
             scales = self.scales_at(self._probabilities(start))
 
@@ -274,28 +282,8 @@ class SoftmaxLoss:
         return scales.turn(end.at), end.n_iter, end.radius
 
 
-class Sums(Protocol):
-    """The sums of a softmax over rows, at some parameters."""
-
-    @property
-    def weight(self) -> float:
-        """The sum of the weights."""
-
-    @property
-    def loss(self) -> float:
-        """The weighted sum of the losses."""
-
-    @property
-    def gradient(self) -> FloatArray:
-        """Its gradient."""
-
-    @property
-    def hessian(self) -> FloatArray:
-        """Its second derivatives."""
-
-
 def summed_minimum(
-    sums_at: Callable[[FloatArray], Sums], turn: FloatArray, start: FloatArray
+    sums_at: Callable[[FloatArray], SoftmaxSums], turn: FloatArray, start: FloatArray
 ) -> Minimum:
     """The minimum of a log loss that is summed with both derivatives at the parameters turn @ phi,
     searched over phi from `start` as `SoftmaxLoss.minimum` does.
@@ -312,8 +300,14 @@ def summed_minimum(
         return turn.T @ (sums.hessian @ (turn @ along)) / sums.weight
 
     ((small, _, steps),) = PLAIN
-    end = search(value_and_gradient, curvature, start, small=small,
-                 radius=_PlainScales.radius, max_iter=steps)  # fmt: skip
+    end = search(
+        value_and_gradient,
+        curvature,
+        start,
+        small=small,
+        radius=PLAIN_SCALES.radius,
+        max_iter=steps,
+    )
     steepest = np.abs(value_and_gradient(end.at)[1]).max()
     return Minimum(end.at, end.n_iter, bool(steepest <= ENOUGH))
 

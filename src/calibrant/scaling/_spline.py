@@ -13,7 +13,8 @@ from calibrant.scaling._docstrings import documented
 from calibrant.scaling._isotonic import by_level
 from calibrant.scaling._logistic import fit_increasing, fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._predictions import FloatArray
+from calibrant.scaling._scaler import NEEDS_MORE_THAN_SUMS
 from calibrant.scaling._spline_fit import Levels, Spline, fit_spline, place_knots
 
 # A search that starts at a logit beyond this makes no progress: probabilities there are 0 or 1.
@@ -75,6 +76,8 @@ class SplineScaling(OneVsRest):
     """
 
     _learned = ("knots_", "values_", "smoothing_")
+    _parameters_per_map = 10  # the default number of knots
+    _needs_rows = NEEDS_MORE_THAN_SUMS
     knots_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]
     smoothing_: FloatArray
@@ -90,15 +93,7 @@ class SplineScaling(OneVsRest):
     ) -> None:
         self.n_knots = n_knots
         self.smoothing = smoothing
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
-
-    @classmethod
-    def _n_parameters(cls, k: int) -> float:
-        """The number of fitted parameters for k classes: the default number of knots
-        of each map.
-        """
-        return 10 * cls._n_maps(k)
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _check_options(self) -> None:
         """Raise an InputError if an option is invalid."""
@@ -118,12 +113,6 @@ class SplineScaling(OneVsRest):
                 raise ValueError("the number of values does not fit the knots")
             if not (np.diff(knots) > 0).all():
                 raise ValueError("its knots do not increase")
-
-    def _read(self, predictions: Predictions) -> FloatArray:
-        """The logit of each class against the rest, in the shape of the predictions; this is what
-        the map reads.
-        """
-        return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
         """Fit the spline of one class: its knots, its values there, and its smoothing. Where the
@@ -161,5 +150,4 @@ class SplineScaling(OneVsRest):
 
 def _on_unit(h: FloatArray, knots: FloatArray) -> FloatArray:
     """Logits h on a scale from 0 at the first knot to 1 at the last."""
-    out: FloatArray = (h - knots[0]) / (knots[-1] - knots[0])
-    return out
+    return (h - knots[0]) / (knots[-1] - knots[0])

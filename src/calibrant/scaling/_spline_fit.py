@@ -55,8 +55,7 @@ class Spline:
         bends, gaps = self._derivative(2), np.diff(self.knots)
         mass = np.diag(np.append(gaps, 0.0) + np.append(0.0, gaps)) / 3.0
         mass += (np.diag(gaps, 1) + np.diag(gaps, -1)) / 6.0
-        out: FloatArray = bends.T @ mass @ bends
-        return out
+        return bends.T @ mass @ bends
 
     @cached_property
     def turn(self) -> FloatArray:
@@ -85,8 +84,7 @@ class Spline:
         """The matrix (2K - 1, K) from the coordinates of the search to the Bernstein coefficients
         of the slope (see `rises`).
         """
-        out: FloatArray = self.rises @ self.turn
-        return out
+        return self.rises @ self.turn
 
     def basis(self, x: FloatArray) -> FloatArray:
         """The matrix (n, K) from values at the knots to the values of the spline at x."""
@@ -346,8 +344,7 @@ class _Penalised:
         lower = np.tril(factor)
         held = solve_triangular(lower, self.rises.T, lower=True)
         multipliers, _ = nnls(held, -lower.T @ (at + free))
-        out: FloatArray = free + solve_triangular(lower.T, held @ multipliers, lower=False)
-        return out
+        return free + solve_triangular(lower.T, held @ multipliers, lower=False)
 
     def _made_increasing(self, at: FloatArray) -> FloatArray:
         """The coordinates after adding the flattest line that makes the spline increase; the second
@@ -360,5 +357,4 @@ class _Penalised:
 
 def _log_loss(eta: FloatArray, targets: FloatArray) -> FloatArray:
     """The log loss of sigmoid(eta) at each level, against targets in [0, 1]."""
-    out: FloatArray = np.logaddexp(0.0, eta) - targets * eta
-    return out
+    return np.logaddexp(0.0, eta) - targets * eta

@@ -18,7 +18,8 @@ from calibrant.scaling._docstrings import documented
 from calibrant.scaling._linear import LinearMap, about_search, centred, check_l2
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Learned, Problem, Solution
-from calibrant.scaling._softmax_fit import MatrixForm, SoftmaxLoss, VectorForm
+from calibrant.scaling._scaler import NEEDS_MORE_THAN_SUMS
+from calibrant.scaling._softmax_fit import MatrixForm, ParameterScales, SoftmaxLoss, VectorForm
 from calibrant.scaling._temperature import check_temperature, fit_temperature
 
 # Weights whose mean is below this were meant as shares of 1, not as numbers of rows.
@@ -32,6 +33,7 @@ class _StructuredMap(LinearMap):
 
     _learned = ("temperature_", "uniform_", "coef_", "intercept_")
     _penalised = True
+    _needs_rows = NEEDS_MORE_THAN_SUMS
     # The logits as a function of the parameters.
     _form: ClassVar[type[VectorForm]]
     temperature_: float
@@ -68,11 +70,10 @@ class _StructuredMap(LinearMap):
         form = self._form(scores)
         pulled = 2.0 * (self._penalties(k) * (k / n))
 
-        def scales_at(p: FloatArray) -> _ParameterScales:
+        def scales_at(p: FloatArray) -> ParameterScales:
             """The coordinates of the search around the probabilities p (n, k)."""
-            return _ParameterScales(
-                form.curvature(problem.shares[:, None] * p * (1.0 - p)) + pulled
-            )
+            curves = form.curvature(problem.shares[:, None] * p * (1.0 - p)) + pulled
+            return ParameterScales(1.0 / np.sqrt(np.maximum(curves, 1e-12)), radius=4.0)
 
         loss = SoftmaxLoss(
             forward=form.forward,
@@ -173,8 +174,7 @@ class StructuredVectorScaling(_StructuredMap):
     ) -> None:
         self.l2_intercept = l2_intercept
         self.l2_diagonal = l2_diagonal
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
@@ -274,8 +274,7 @@ class StructuredMatrixScaling(_StructuredMap):
         self.l2_intercept = l2_intercept
         self.l2_diagonal = l2_diagonal
         self.l2_off_diagonal = l2_off_diagonal
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
@@ -313,27 +312,3 @@ def _about_light_weights(weights: FloatArray) -> tuple[str, ...]:
         f"the weights sum to {n:.3g} for {counted.size:,} rows, and the penalty counts them as "
         f"{n:.3g} rows. If they are shares, multiply them by the number of rows",
     )
-
-
-class _ParameterScales:
-    """Search coordinates phi (`Scales`): each parameter in units in which the loss curves by about
-    1 along it.
-    """
-
-    radius = 4.0
-
-    def __init__(self, curves: FloatArray) -> None:
-        """`curves` are the second derivatives of the loss in each parameter."""
-        self._scale = 1.0 / np.sqrt(np.maximum(curves, 1e-12))
-
-    def turn(self, phi: FloatArray) -> FloatArray:
-        """The parameters theta at the search coordinates phi."""
-        return phi * self._scale
-
-    def turn_gradient(self, gradient: FloatArray) -> FloatArray:
-        """The gradient in phi from the gradient in theta."""
-        return gradient * self._scale
-
-    def undo(self, theta: FloatArray) -> FloatArray:
-        """The search coordinates phi of the parameters theta."""
-        return theta / self._scale

@@ -1,5 +1,8 @@
-"""Rows that are summed where they are, in the engine of a lazy frame or as files are read: the sums
-that maps are fitted to.
+"""Rows that are not in memory: the sums that a map is fitted to are made in the engine of a lazy
+frame, or while files are read.
+
+A map of one logit is fitted to sums by cell (nearly equal logits); a softmax to sums of its
+derivatives at the parameters of each step. A level is a distinct prediction.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from calibrant._engines.logit_sums import KINDS, SOFT
 from calibrant._engines.softmax_sums import FitFacts, SoftmaxModel, SoftmaxSums, softmax_sums
 from calibrant.scaling._formula import Inputs, Node, to_columns
 from calibrant.scaling._predictions import FloatArray, PooledPredictions, Predictions
-from calibrant.scaling._problem import Problem, problem_of, weighted_by_votes
+from calibrant.scaling._problem import Problem, class_names_of, problem_of, weighted_by_votes
 from calibrant.scaling._same_rows import FittedRows, row_hashes
 
 T = TypeVar("T")
@@ -45,7 +48,7 @@ _FLOOR = -float(logit(np.array(LOG_FLOOR)))
 
 
 class Map(Protocol):
-    """The methods of a fitted map that its loss is computed by."""
+    """A fitted map, as the sum of its loss requires it; `Scaler` is one."""
 
     def _apply(self, predictions: Predictions) -> FloatArray:
         """The mapped probabilities of rows in memory."""
@@ -55,15 +58,15 @@ class Map(Protocol):
 
 
 class SummedRows(Protocol):
-    """Rows that are read anew for every sum. `columns` is None for predictions (n,)."""
+    """Rows of which a fit has only sums; they are read anew for every sum."""
 
     @property
     def columns(self) -> int | None:
-        """The number of columns of predictions; None for (n,)."""
+        """The number of columns of the predictions (n, k); None for (n,)."""
 
     @property
     def given(self) -> Given:
-        """What predictions are given as."""
+        """The kind of predictions: probabilities, logits or log-probabilities."""
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -81,7 +84,7 @@ class SummedRows(Protocol):
 
     @property
     def facts(self) -> FitFacts:
-        """What a fit tells of rows (n, k)."""
+        """The counts, weights and loss of rows (n, k) that do not depend on the map."""
 
     def softmax(self, model: SoftmaxModel, theta: FloatArray) -> SoftmaxSums:
         """The sums of a softmax of rows (n, k), at these parameters."""
@@ -121,13 +124,15 @@ def one_against_rest(columns: int) -> list[int]:
 
 
 class SoftmaxPasses:
-    """The sums of a softmax at any parameters, each made once."""
+    """The sums of a softmax over the rows, as a function of its parameters; each pass over the rows
+    is made once.
+    """
 
     def __init__(self, rows: SummedRows, model: SoftmaxModel) -> None:
         self._rows, self._model, self._known = rows, model, dict[bytes, SoftmaxSums]()
 
     def __call__(self, theta: Any) -> SoftmaxSums:
-        """The sums at the parameters theta."""
+        """The sums at the parameters theta, cached."""
         theta = np.asarray(theta, dtype=np.float64)
         key = theta.tobytes()
         if key not in self._known:
@@ -162,8 +167,7 @@ class RowsOfFrame:
     @property
     def class_names(self) -> tuple[str, ...]:
         """The names of the classes; their numbers where they have none."""
-        names, k = self.samples.class_names or (), self.samples.n_classes
-        return names if len(names) == k else tuple(map(str, range(k)))
+        return class_names_of(self.samples.class_names, self.samples.n_classes)
 
     @property
     def _logits(self) -> bool:
@@ -185,7 +189,7 @@ class RowsOfFrame:
 
     @cached_property
     def facts(self) -> FitFacts:
-        """What a fit tells of rows (n, k), from three queries."""
+        """The counts, weights and loss of rows (n, k), from three queries."""
         from calibrant._engines.frames import fits
 
         return fits.fit_facts(self.samples)
@@ -257,8 +261,7 @@ class RowsOfFiles:
     @property
     def class_names(self) -> tuple[str, ...]:
         """The names of the classes; their numbers where they have none."""
-        names, k = self.files.chosen.class_names or (), self._columns
-        return names if len(names) == k else tuple(map(str, range(k)))
+        return class_names_of(self.files.chosen.class_names, self._columns)
 
     @classmethod
     def of_request(cls, request: ReadRequest) -> RowsOfFiles:
@@ -276,8 +279,10 @@ class RowsOfFiles:
                     self._columns = int(batch.y_proba.shape[1])
                     break
 
-    def sum(self, of: Callable[[Problem], T], join: Callable[[list[T]], T]) -> T:
-        """The sums of all batches. The first pass checks and counts rows, and keeps hashes."""
+    def sum(self, batch_sums: Callable[[Problem], T], join: Callable[[list[T]], T]) -> T:
+        """The sums over all rows, in batches: `batch_sums` makes those of a batch, and `join` adds
+        up those of several. The first pass checks and counts rows, and keeps hashes.
+        """
         first = self.fitted_rows is None
 
         def work(batches: Iterator[Batch]) -> tuple[list[T], list[FittedRows], int, int, set[str]]:
@@ -299,7 +304,7 @@ class RowsOfFiles:
                 if first:
                     own = row_hashes(problem.predictions.values)
                     hashes = [FittedRows.merged([*hashes, FittedRows.from_hashes(own)])]
-                parts = [join([*parts, of(problem)])]
+                parts = [join([*parts, batch_sums(problem)])]
             return parts, hashes, n, gone, notes
 
         out: list[T] = []
@@ -327,8 +332,8 @@ class RowsOfFiles:
     def cells(self, view: View, r: int | None = None) -> LogitCells:
         """The sums by cell of the logits of (n,), or of class r against the rest."""
 
-        def of(problem: Problem) -> LogitCells:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> LogitCells:
+            """The sums of one batch of rows."""
             h, z = problem.predictions.log_odds(), problem.targets
             side = np.zeros(len(h), dtype=np.intp)
             if r is not None:
@@ -341,7 +346,7 @@ class RowsOfFiles:
             target = z[:, 1 if r is None else r]
             return cells_of(h, target, problem.weights, side, view)
 
-        out = self.sum(of, LogitCells.merged)
+        out = self.sum(batch_sums, LogitCells.merged)
         check_weight_total(float(out.w[:, 0].sum()), self.n_rows)
         if r is None and bool((out.side > 0).all() and (out.key % KINDS == SOFT).any()):
             raise swapped_error()
@@ -350,22 +355,25 @@ class RowsOfFiles:
     def class_cells(self) -> list[LogitCells]:
         """The sums by cell of each class that has a map of its own."""
 
-        def of(problem: Problem) -> list[LogitCells]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> list[LogitCells]:
+            """The sums of one batch of rows."""
             h, z, w = problem.predictions.log_odds(), problem.targets, problem.weights
             side = np.zeros(len(h), dtype=np.intp)
-            classes = one_against_rest(h.shape[1])
-            return [cells_of(np.ascontiguousarray(h[:, r]), z[:, r], w, side, View())
-                    for r in classes]  # fmt: skip
+            return [
+                cells_of(np.ascontiguousarray(h[:, r]), z[:, r], w, side, View())
+                for r in one_against_rest(h.shape[1])
+            ]
 
-        return self.sum(of, lambda parts: list(map(LogitCells.merged, zip(*parts, strict=True))))
+        return self.sum(
+            batch_sums, lambda parts: list(map(LogitCells.merged, zip(*parts, strict=True)))
+        )
 
     @cached_property
     def facts(self) -> FitFacts:
-        """What a fit tells of rows (n, k), from one pass."""
+        """The counts, weights and loss of rows (n, k), from one pass."""
 
-        def of(problem: Problem) -> tuple[Any, ...]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> tuple[Any, ...]:
+            """The sums of one batch of rows."""
             w, z = problem.weights, problem.targets
             p = np.exp(problem.predictions.log_probabilities())
             at_floor = np.zeros(z.shape)
@@ -378,7 +386,7 @@ class RowsOfFiles:
             sharp = bool(np.isin(problem.predictions.values, (0.0, 1.0)).all())
             return (len(z), total, loss, w @ z, movable, w @ p, soft, n_out, not sharp)
 
-        sums = self.sum(of, lambda parts: tuple(sum(each) for each in zip(*parts, strict=True)))
+        sums = self.sum(batch_sums, _sums_of_parts)
         n, weight, loss, mass, movable, predicted, soft, n_out, unsharp = sums
         check_weight_total(weight, n)
         if soft and not unsharp:
@@ -389,8 +397,8 @@ class RowsOfFiles:
     def softmax(self, model: SoftmaxModel, theta: FloatArray) -> SoftmaxSums:
         """The sums of a softmax of rows (n, k)."""
 
-        def of(problem: Problem) -> SoftmaxSums:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> SoftmaxSums:
+            """The sums of one batch of rows."""
             z, w = problem.targets, problem.weights
             if not model.offset:
                 scores = problem.predictions.class_scores()
@@ -403,24 +411,21 @@ class RowsOfFiles:
             scores = np.where(possible, scores, -np.inf)[kept]
             return softmax_sums(model, theta, scores, z[kept] / mass[kept, None], (w * mass)[kept])
 
-        return self.sum(of, lambda parts: reduce(operator.add, parts))
+        return self.sum(batch_sums, lambda parts: reduce(operator.add, parts))
 
     def moments(self) -> tuple[FloatArray, FloatArray, bool]:
         """Mean and variance of each class's score, and whether those of every row are equal."""
 
-        def add(parts: list[Any]) -> Any:
-            """The sums of all parts."""
-            return tuple(sum(each) for each in zip(*parts, strict=True))
-
-        def of(problem: Problem) -> tuple[Any, ...]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> tuple[Any, ...]:
+            """The sums of one batch of rows."""
             s, w = problem.predictions.class_scores(), problem.weights
             return float(w.sum()), w @ s, bool((s.max(axis=1) > s.min(axis=1)).any())
 
-        weight, sums, moves = self.sum(of, add)
+        weight, sums, moves = self.sum(batch_sums, _sums_of_parts)
         mean = sums / weight
-        (squares,) = self.sum(
-            lambda p: (p.weights @ (p.predictions.class_scores() - mean) ** 2,), add
+        squares = self.sum(
+            lambda p: p.weights @ (p.predictions.class_scores() - mean) ** 2,
+            lambda parts: reduce(operator.add, parts),
         )
         return mean, squares / weight, not moves
 
@@ -433,13 +438,13 @@ class RowsOfFiles:
     def levels(self) -> list[Levels]:
         """The levels of each class that has a map of its own."""
 
-        def of(problem: Problem) -> list[LevelSums]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> list[LevelSums]:
+            """The sums of one batch of rows."""
             columns = self._columns_of(problem)
             return [LevelSums.of_rows(u, z, problem.weights) for u, z in columns]
 
         sums = self.sum(
-            of, lambda parts: [LevelSums.merged(each) for each in zip(*parts, strict=True)]
+            batch_sums, lambda parts: [LevelSums.merged(each) for each in zip(*parts, strict=True)]
         )
         return [each.levels for each in sums]
 
@@ -450,8 +455,8 @@ class RowsOfFiles:
             assert isinstance(rule, Quantile)
             return [_quantile_bins(*each, rule) for each in self.levels()]
 
-        def of(problem: Problem) -> list[BinSums]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> list[BinSums]:
+            """The sums of one batch of rows."""
             precision, w = problem.predictions.precision, problem.weights
             cuts, out = fixed_cuts(rule, precision), list[BinSums]()
             for u, z in self._columns_of(problem):
@@ -467,20 +472,25 @@ class RowsOfFiles:
                 for each in zip(*parts, strict=True)
             ]
 
-        return self.sum(of, add)
+        return self.sum(batch_sums, add)
 
     def mean_loss(self, fitted: Map) -> float:
         """The log loss of the mapped rows (n, k)."""
 
-        def of(problem: Problem) -> tuple[float, float]:
-            """What is summed of a batch."""
+        def batch_sums(problem: Problem) -> tuple[float, float]:
+            """The sums of one batch of rows."""
             weight = float(problem.weights.sum())
             if weight == 0.0:
                 return 0.0, 0.0
             return problem.log_loss(fitted._apply(problem.predictions)) * weight, weight
 
-        loss, weight = self.sum(of, lambda parts: tuple(map(sum, zip(*parts, strict=True))))
+        loss, weight = self.sum(batch_sums, _sums_of_parts)
         return loss / weight
+
+
+def _sums_of_parts(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The sum over the parts of each entry that they have."""
+    return tuple(sum(each) for each in zip(*parts, strict=True))
 
 
 def _quantile_bins(

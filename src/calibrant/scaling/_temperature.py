@@ -76,13 +76,11 @@ class TemperatureScaling(Scaler):
 
     _learned: ClassVar[tuple[str, ...]] = ("temperature_",)
     _class_by_class = False
-    _needs_rows: ClassVar[str | None] = None
     temperature_: float
 
     @public
     def __init__(self, *, from_logits: bool = True, from_logprobs: bool = False) -> None:
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
@@ -120,7 +118,8 @@ class TemperatureScaling(Scaler):
             return False
         loss_before = logits.loss_before()  # checks every value on its way
         solution = UNCHANGED if logits.are_constant() else _solution(logits.derivatives)
-        self._set_fit(solution, logits.samples.n_classes, logits.row_hashes())
+        self._set_fit(solution, logits.samples.n_classes, logits.samples.n)
+        self._keep_hashes(logits.row_hashes())
         self.loss_before_, self.loss_ = loss_before, logits.loss(1.0 / self.temperature_)
         self._warn(solution.cautions)
         return True

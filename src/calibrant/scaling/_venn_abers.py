@@ -12,8 +12,9 @@ from calibrant._engines.arrays.selection import kernels
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._isotonic import by_level
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._problem import Problem, Solution
+from calibrant.scaling._scaler import NEEDS_MORE_THAN_SUMS
 
 # Weights that sum to less than this share of the number of rows cannot be numbers of rows.
 LIGHT = 0.1
@@ -71,16 +72,12 @@ class VennAbers(OneVsRest):
     """
 
     _of_logarithms = False
+    _needs_rows = NEEDS_MORE_THAN_SUMS
     _learned = ("thresholds_0_", "values_0_", "thresholds_1_", "values_1_")
     thresholds_0_: tuple[FloatArray, ...]
     values_0_: tuple[FloatArray, ...]
     thresholds_1_: tuple[FloatArray, ...]
     values_1_: tuple[FloatArray, ...]
-
-    @public
-    def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
-        self.from_logits = from_logits
-        self.from_logprobs = from_logprobs
 
     @public
     def predict_both(self, y_proba: Any, *, data: Any = None) -> tuple[FloatArray, FloatArray]:
@@ -153,10 +150,6 @@ class VennAbers(OneVsRest):
             if not (low < high).all():
                 raise ValueError("p_0 is not below p_1")
 
-    def _read(self, predictions: Predictions) -> FloatArray:
-        """The predictions as probabilities, in their own shape; this is what the map reads."""
-        return predictions.probabilities()
-
     def _solve(self, problem: Problem) -> Solution:
         """Fit the thresholds and values of all maps; with a warning for weights that do not count
         rows.
@@ -181,9 +174,9 @@ class VennAbers(OneVsRest):
         # The fit with a label of 0 is that with a label of 1, predictions and targets reversed.
         left = mass[::-1]
         turned, rest = np.cumsum(left), np.cumsum(left * (1.0 - means[::-1]))
-        up, of_up = with_a_one(total, sums)
-        down, of_down = with_a_one(turned, rest)
-        p_1, p_0 = up / of_up, ((of_down - down) / of_down)[::-1]
+        rise_1, run_1 = with_a_one(total, sums)
+        rise_0, run_0 = with_a_one(turned, rest)
+        p_1, p_0 = rise_1 / run_1, ((run_0 - rise_0) / run_0)[::-1]
         p_1, p_0 = np.clip(p_1, 0.0, 1.0), np.clip(p_0, 0.0, 1.0)
         # A step of p_0 keeps its first level, and a step of p_1 its last.
         first = np.flatnonzero(np.append(True, np.diff(p_0) > 0))
@@ -207,7 +200,7 @@ class VennAbers(OneVsRest):
 
 def with_a_one(mass: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The isotonic fit at each level (distinct prediction) if a row of weight 1 and target 1 is
-    added to that level, as a numerator and a denominator for each. `mass` and `total` are the
+    added to that level, as the rise and the run of a slope for each. `mass` and `total` are the
     cumulative sums of weights and of weighted targets over the levels.
 
     The fit at level j is the slope of the line that touches, from below, both the points of the
@@ -216,11 +209,11 @@ def with_a_one(mass: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatAr
     as much as one isotonic fit.
     """
     n = mass.size
-    up, of = np.empty(n), np.empty(n)
+    rise, run = np.empty(n), np.empty(n)
     compiled = getattr(getattr(kernels(), "draws", None), "isotonic_with_a_one", None)
     if compiled is not None:
-        compiled(up, of, mass, total)
-        return up, of
+        compiled(rise, run, mass, total)
+        return rise, run
     x, y = mass.tolist(), total.tolist()
     follows = _hull_from_the_right(x, y)
     # The hull of the points before j, which are moved by (-1, -1) instead of moving the others by
@@ -238,7 +231,7 @@ def with_a_one(mass: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatAr
             if at + 1 == len(xs) or (ys[at + 1] - ys[at]) * dx >= dy * (xs[at + 1] - xs[at]):
                 break
             at += 1
-        up[j], of[j] = dy, dx
+        rise[j], run[j] = dy, dx
         new_x, new_y = x[j] - 1.0, y[j] - 1.0
         while len(xs) > at + 1 and (
             (ys[-1] - ys[-2]) * (new_x - xs[-1]) >= (new_y - ys[-1]) * (xs[-1] - xs[-2])
@@ -247,7 +240,7 @@ def with_a_one(mass: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatAr
             ys.pop()
         xs.append(new_x)
         ys.append(new_y)
-    return up, of
+    return rise, run
 
 
 def _hull_from_the_right(x: list[float], y: list[float]) -> list[int]:
