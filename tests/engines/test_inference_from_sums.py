@@ -615,9 +615,7 @@ def evaluated_halves(kind):
 @pytest.mark.parametrize(("engine_name", "kind"), crossed(["plain", "clusters", "weights"]))
 def test_slices_of_lazy_frames_have_the_intervals_of_rows(engine_name, kind):
     options = KINDS.get(kind, {})
-    found = call(
-        engine_name, cal.evaluate, halved_rows(), "y", "p", by="half", **SLICED, **options
-    )
+    found = call(engine_name, cal.evaluate, halved_rows(), "y", "p", by="half", **SLICED, **options)
     known = evaluated_halves(kind)
     assert [each.name for each in found.slices] == [each.name for each in known.slices]
     for one, other in zip(known.slices, found.slices, strict=True):
