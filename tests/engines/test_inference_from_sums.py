@@ -375,12 +375,27 @@ def crossed(kinds):
 
     A kind has a query of its own for each of these, and engines differ in how they carry it out.
     """
-    words = ("soft", "weights", "clusters")
     others = [engine for engine in LAZY if engine != "duckdb"]
-    kind_of = {tuple(word in kind for word in words): kind for kind in kinds}
-    met = pairs((engine, *made_of) for made_of in kind_of for engine in others)
+    kind_of = {made_of(kind): kind for kind in kinds}
+    met = pairs((engine, *made) for made in kind_of for engine in others)
     rows = [("duckdb", kind) for kind in kinds]
-    return rows + [(engine, kind_of[tuple(made_of)]) for engine, *made_of in met]
+    return rows + [(engine, kind_of[tuple(made)]) for engine, *made in met]
+
+
+def made_of(kind):
+    """What a kind of rows has: soft labels, weights, clusters."""
+    return tuple(word in kind for word in ("soft", "weights", "clusters"))
+
+
+# Kinds of which measures are drawn: these three, with and without each other.
+WITH_DRAWS = pairs(map(made_of, ("plain", *KINDS)))
+
+
+def names_for(engine, kind, closed):
+    """The measures that are looked at."""
+    if engine != "duckdb":
+        return ["ece", "lin_ce", "brier"]
+    return [*closed, *(DRAWN if made_of(kind) in WITH_DRAWS else ())]
 
 
 @cache
@@ -413,7 +428,7 @@ def evaluated_arrays(kind):
     """All measures of a kind of rows in memory, of which some are computed on every engine."""
     rows, columns = mixed_rows(), dict(KINDS[kind])
     y = columns.pop("y", "y")
-    options = {"measures": [*CLOSED, *DRAWN], "uncertainty": True, **columns}
+    options = {"measures": names_for("duckdb", kind, CLOSED), "uncertainty": True, **columns}
     return of_arrays(rows, cal.evaluate, y, rows["p"], **options)
 
 
@@ -421,7 +436,7 @@ def evaluated_arrays(kind):
 def test_weights_soft_labels_and_clusters_have_the_intervals_of_arrays(engine_name, kind):
     rows, columns = mixed_rows(), dict(KINDS[kind])
     y = columns.pop("y", "y")
-    names = [*CLOSED, *DRAWN] if engine_name == "duckdb" else ["ece", "lin_ce", "brier"]
+    names = names_for(engine_name, kind, CLOSED)
     options = {"measures": names, "uncertainty": True, **columns}
     found, known = call(engine_name, cal.evaluate, rows, y, "p", **options), evaluated_arrays(kind)
     for name in names:
@@ -475,7 +490,7 @@ def compared_arrays(kind):
     """Differences in all measures of a kind of rows in memory."""
     rows, columns = mixed_rows(), dict(KINDS.get(kind, {}))
     y = columns.pop("y", "y")
-    options = {"measures": [*CLOSED[:-1], *DRAWN], **columns}
+    options = {"measures": names_for("duckdb", kind, CLOSED[:-1]), **columns}
     return of_arrays(rows, cal.compare, y, {"a": rows["p"], "b": rows["q"]}, **options)
 
 
@@ -483,7 +498,7 @@ def compared_arrays(kind):
 def test_columns_of_lazy_frames_compare_as_arrays(engine_name, kind):
     rows, columns = mixed_rows(), dict(KINDS.get(kind, {}))
     y = columns.pop("y", "y")
-    names = [*CLOSED[:-1], *DRAWN] if engine_name == "duckdb" else ["ece", "lin_ce", "brier"]
+    names = names_for(engine_name, kind, CLOSED[:-1])
     both = {"a": "p", "b": "q"}
     found = call(engine_name, cal.compare, rows, y, both, measures=names, **columns)
     known = compared_arrays(kind)
