@@ -56,7 +56,7 @@ def world() -> dict[str, np.ndarray]:
 
 @cache
 def rows_for(engine_name: str) -> dict[str, np.ndarray]:
-    """The world; in Spark, where plans that are not compiled take milliseconds a row, some of it."""
+    """The world; in Spark, whose plans take milliseconds a row if not compiled, some of it."""
     some = np.r_[:116, N - 4 : N] if engine_name == "spark" else slice(None)
     return {name: values[some] for name, values in world().items()}
 
