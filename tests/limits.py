@@ -7,6 +7,7 @@ library keeps it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import pytest
@@ -66,9 +67,9 @@ class SetLimits(Protocol):
     def __call__(self, **limits: Any) -> None: ...
 
 
-@pytest.fixture
-def set_limits() -> Iterator[SetLimits]:
-    """Set limits by name, to the end of the test."""
+@contextmanager
+def other_limits() -> Iterator[SetLimits]:
+    """Set limits by name, to the end of the block."""
     with pytest.MonkeyPatch.context() as patch:
 
         def set_each(**limits: Any) -> None:
@@ -76,4 +77,11 @@ def set_limits() -> Iterator[SetLimits]:
                 for place in LIMITS[name]:
                     patch.setattr(f"calibrant.{place}", value)
 
+        yield set_each
+
+
+@pytest.fixture
+def set_limits() -> Iterator[SetLimits]:
+    """Set limits by name, to the end of the test."""
+    with other_limits() as set_each:
         yield set_each

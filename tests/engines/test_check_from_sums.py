@@ -1,11 +1,15 @@
 """Checks of lazy frames: limits of all rows, slices, clusters, coefficients and changes."""
 
+from functools import cache
+
 import pytest
-from test_inference_from_sums import mixed_rows
+from test_inference_from_sums import halved_rows as checked_rows
+from test_inference_from_sums import some_of
 
 import calibrant as cal
 from calibrant import InputError
 from every_engine import LAZY, call
+from pairs import pairs
 
 
 def assert_alike(found, known, near=2e-2):
@@ -43,23 +47,36 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("engine_name", LAZY)
+# What a case asks of an engine in a query, or in a part of one, of its own.
+ASKED = ("by", "groups", "sample_weight", "baseline", "at_least", "bins", "lin_ce")
+
+
+def crossed():
+    """DuckDB with every case; each other engine with and without all that a case may ask."""
+    others = [engine for engine in LAZY if engine != "duckdb"]
+    asked = {
+        name: tuple(key in {**case, **case.get("at_most", {})} for key in ASKED)
+        for name, case in CASES.items()
+    }
+    rows = [(engine, name, *asked[name]) for name in CASES for engine in others]
+    met = pairs((engine, *flags) for engine, _, *flags in rows)
+    first = {(engine, *flags): (engine, name) for engine, name, *flags in reversed(rows)}
+    return [("duckdb", name) for name in CASES] + [first[tuple(row)] for row in met]
+
+
+@cache
+def checked_arrays(case, in_spark):
+    """The check of the columns in memory."""
+    rows = some_of(checked_rows, "spark" if in_spark else "")
+    columns = {name: rows[v] if v in list(rows) else v for name, v in CASES[case].items()}
+    return cal.check(rows["y"], rows["p"], **columns)
+
+
+@pytest.mark.parametrize(("engine_name", "case"), crossed())
 def test_lazy_frames_are_checked_as_arrays(engine_name, case):
-    rows, options = checked_rows(), CASES[case]
-    found = call(engine_name, cal.check, rows, "y", "p", **options)
-    columns = {name: rows[v] if v in list(rows) else v for name, v in options.items()}
-    assert_alike(found, cal.check(rows["y"], rows["p"], **columns))
-
-
-_ROWS = {}
-
-
-def checked_rows():
-    if not _ROWS:
-        rows = mixed_rows()
-        _ROWS.update(rows, half=["first"] * 1400 + ["second"] * 1600)
-    return _ROWS
+    rows = some_of(checked_rows, engine_name)
+    found = call(engine_name, cal.check, rows, "y", "p", **CASES[case])
+    assert_alike(found, checked_arrays(case, engine_name == "spark"))
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,17 @@ from calibrant._inference.gap_pairs import GapPair
 from calibrant._inference.second_moments import SlotNoise, second_moments
 from calibrant._inference.slots import Slots, class_slots
 from rivals import sigmoid
-from slopes import ABSOLUTE, difference, named_better, outcomes, times_held
+from slopes import ABSOLUTE, difference, differences, named_better, outcomes, times_held
 
 
-@pytest.mark.parametrize("measure", [*ABSOLUTE, "mce", "lin_ce", "atb"])
-def test_a_predictor_differs_from_itself_by_nothing(measure):
+def test_a_predictor_differs_from_itself_by_nothing():
     y, h = outcomes(400, 0)
-    u = sigmoid(1.4 * h)
-    same = difference(y, u, u.copy(), measure)
-    assert same.low == same.high == 0.0
+    u, measures = sigmoid(1.4 * h), [*ABSOLUTE, "mce", "lin_ce", "atb"]
+    for measure, same in differences(y, u, u.copy(), measures).items():
+        assert same.low == same.high == 0.0, measure
     # Moved by a hair within their bins, two predictors are still all but one.
-    near = difference(y, u, u * (1 - 1e-9), measure)
-    assert near.high - near.low <= 1e-4
+    for measure, near in differences(y, u, u * (1 - 1e-9), measures).items():
+        assert near.high - near.low <= 1e-4, measure
 
 
 def test_common_rows_cancel():
@@ -44,15 +43,14 @@ def test_common_rows_cancel():
     assert widths[1] > 1.7 * widths[0]
 
 
-@pytest.mark.parametrize("measure", ABSOLUTE)
-def test_the_better_of_two_slopes_is_named(measure):
+def test_the_better_of_two_slopes_is_named():
     """On 2,000 rows an oracle names it in every sample; limits laid end to end named none."""
-    assert named_better(measure, 1.35, [10]) == 1
+    assert named_better(ABSOLUTE, 1.35, [10]) == dict.fromkeys(ABSOLUTE, 1)
 
 
-@pytest.mark.parametrize("measure", ["ece", "smooth_ece", "ks_error"])
-def test_a_recalibrated_predictor_is_named(measure):
-    assert named_better(measure, 1.0, [20]) == 1
+def test_a_recalibrated_predictor_is_named():
+    measures = ("ece", "smooth_ece", "ks_error")
+    assert named_better(measures, 1.0, [20]) == dict.fromkeys(measures, 1)
 
 
 def test_limits_contain_the_difference_of_two_slopes():

@@ -58,7 +58,7 @@ DOORS = {
     ),
     "reliability_curve": lambda: cal.reliability_curve(Y, TWO),
     "local curve": lambda: cal.reliability_curve(Y, TWO, method="local"),
-    "report": lambda: cal.report(Y, TWO),
+    "report": lambda: cal.report(Y, TWO, measures=["ece"], recalibrate="temperature"),
     "risk_coverage": lambda: cal.risk_coverage(Y, TWO),
     "slices": lambda: cal.evaluate(Y, TWO, by=np.arange(N) % 2),
     "smooth_reliability": lambda: cal.smooth_reliability(Y, TWO),
@@ -73,11 +73,13 @@ SAME_OF_EITHER = {"spiegelhalter"}
 
 
 def results_of_two_columns():
-    """Every public function of labels and predictions that gives more than a number."""
+    """Every public function of labels and predictions that gives more than a number, and is not
+    among the doors already.
+    """
     decomposition = type(cal.brier_decomposition(Y, ONE))
     for name in cal.__all__:
         function = getattr(cal, name)
-        if not inspect.isfunction(function):
+        if not inspect.isfunction(function) or name in DOORS:
             continue
         if list(inspect.signature(function).parameters)[:2] != ["y_true", "y_proba"]:
             continue
@@ -88,7 +90,7 @@ def results_of_two_columns():
 
 
 def test_no_door_is_forgotten():
-    assert set(results_of_two_columns()) - OF_ALL_CLASSES - SAME_OF_EITHER <= set(DOORS)
+    assert set(results_of_two_columns()) <= OF_ALL_CLASSES | SAME_OF_EITHER
     one, two = cal.spiegelhalter(Y, ONE), cal.spiegelhalter(Y, TWO)
     assert one.statistic == pytest.approx(two.statistic)
 

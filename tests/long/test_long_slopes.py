@@ -5,14 +5,14 @@ import pytest
 from slopes import ABSOLUTE, named_better, times_held
 
 
-@pytest.mark.parametrize("measure", ABSOLUTE)
-def test_the_better_of_two_slopes_is_named_in_most_samples(measure):
-    assert named_better(measure, 1.35, range(10, 14)) >= 3
+def test_the_better_of_two_slopes_is_named_in_most_samples():
+    named = named_better(ABSOLUTE, 1.35, range(10, 14))
+    assert min(named.values()) >= 3, named
 
 
-@pytest.mark.parametrize("measure", ["ece", "smooth_ece", "ks_error"])
-def test_a_recalibrated_predictor_is_named_in_most_samples(measure):
-    assert named_better(measure, 1.0, range(20, 24)) >= 3
+def test_a_recalibrated_predictor_is_named_in_most_samples():
+    named = named_better(("ece", "smooth_ece", "ks_error"), 1.0, range(20, 24))
+    assert min(named.values()) >= 3, named
 
 
 @pytest.mark.parametrize(("n", "slope", "truth"), [(300, 1.35, 0.0156), (1000, 1.0, 0.0611)])

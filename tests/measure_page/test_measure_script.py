@@ -20,6 +20,8 @@ from conftest import PAGES, program
 
 MEASURES = ("ece", "atb", "brier", "log_loss", "auroc")
 SCRIPTS = [PAGES / "measure.js", PAGES / "measure_page.js"]
+# Twice every size with every form of a file and every kind of label.
+N_FILES = 120
 FOUR = "y,p\n1,.5\n0,.3\n1,.9\n"
 # Files that are refused, and how.
 FAULTS = {
@@ -71,7 +73,7 @@ FAULTS = {
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    return write_files(tmp_path_factory.mktemp("files"), 200)
+    return write_files(tmp_path_factory.mktemp("files"), N_FILES)
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +120,9 @@ def test_noise_floors_are_those_of_python_but_for_their_draws(files, found):
 
 
 def test_most_verdicts_are_those_of_python(files, found):
-    tried = range(0, 200, 4)
+    tried = range(0, N_FILES, 4)
     pairs = [(cal.verdict(files[i].y, files[i].p), found[i]["verdict"]) for i in tried]
-    assert sum(there.verdict == here["word"] for there, here in pairs) >= 45
+    assert sum(there.verdict == here["word"] for there, here in pairs) >= 0.9 * len(tried)
 
 
 def test_few_calibrated_predictions_are_called_miscalibrated(measured, tmp_path):

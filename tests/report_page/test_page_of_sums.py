@@ -15,6 +15,7 @@ from calibrant._cli import main
 from calibrant._core.errors import NeedsRows
 from calibrant._data.readers.columns import ReadRequest
 from calibrant._measures.catalogue import find
+from limits import other_limits
 from needs import need
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.CalibrantWarning")
@@ -24,17 +25,26 @@ P = np.round(rng.beta(1.5, 3, N), 4).astype(np.float32)
 Y = (rng.random(N) < P**1.2).astype(np.int64)
 SITE = np.array(["north", "south", "east"])[rng.integers(0, 3, N)]
 OPTIONS = {"tolerance": 0.05, "level": 0.95, "seed": 0, "recalibrate": None, "measures": None}
+PIECES = {"parquet_piece_rows": 1000, "chunk_rows": 400}
+ONE_MAP = ("--recalibrate", "platt")
 
 
-@pytest.fixture
-def path(tmp_path, set_limits):
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
     pa, pq = need("pyarrow"), need("pyarrow.parquet")
-    set_limits(parquet_piece_rows=1000, chunk_rows=400)
-    pq.write_table(pa.table({"p": P, "label": Y, "site": SITE}), tmp_path / "rows.parquet", 500)
-    return tmp_path / "rows.parquet"
+    path = tmp_path_factory.mktemp("sums") / "rows.parquet"
+    pq.write_table(pa.table({"p": P, "label": Y, "site": SITE}), path, 500)
+    return path
 
 
-def page_of(path, **options):
+@cache
+def page_of(path, bins=15):
+    with other_limits() as set_limits:
+        set_limits(**PIECES)
+        return made(path, bins=bins)
+
+
+def made(path, **options):
     given = {"name": None, "source": None, "bins": 15, **OPTIONS, **options}
     return report_of_files(ReadRequest.build(path, by="site"), **given)
 
@@ -92,11 +102,12 @@ def test_curves_and_maps_of_all_rows_are_those_of_the_rows(path):
 
 
 def test_rows_are_drawn_the_same_in_one_thread_and_in_several(path, set_limits, monkeypatch):
-    set_limits(drawn_for_a_page=900)
+    set_limits(drawn_for_a_page=900, **PIECES)
+    few = {"recalibrate": "platt"}  # the same rows are drawn for any map
     monkeypatch.setenv("CALIBRANT_THREADS", "1")
-    one = page_of(path)
+    one = made(path, **few)
     monkeypatch.setenv("CALIBRANT_THREADS", "4")
-    several = page_of(path)
+    several = made(path, **few)
     assert one.risk.to_dict() == several.risk.to_dict()
     note = next(note for note in one.evaluation.notes if "drawn at random" in note)
     drawn = int(note.split(" use ")[1].split(" ")[0].replace(",", ""))
@@ -110,16 +121,16 @@ def test_what_sums_do_not_tell_is_read(tmp_path, path, set_limits, capsys):
     pq.write_table(pa.table({"p": P, "label": np.round(P, 1).astype(float)}), soft)
     with pytest.raises(NeedsRows):
         report_of_files(ReadRequest.build(soft), name=None, source=None, bins=15, **OPTIONS)
-    set_limits(reported_in_memory=1000)
+    set_limits(reported_in_memory=1000, **PIECES)
     out = tmp_path / "page.html"
-    assert main(["report", str(soft), "-o", str(out), "--json"]) == 0
+    assert main(["report", str(soft), *ONE_MAP, "-o", str(out), "--json"]) == 0
     assert "drawn at random" not in out.read_text(encoding="utf-8")
     capsys.readouterr()
-    assert main(["report", str(path), "-o", str(out), "--by", "site", "--json"]) == 0
+    assert main(["report", str(path), *ONE_MAP, "-o", str(out), "--by", "site", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["slices"]["by"] == "site" and found["verdict"]
     page = out.read_text(encoding="utf-8")
-    assert "drawn at random" in page and "rows.parquet" in page and str(tmp_path) not in page
+    assert "drawn at random" in page and "rows.parquet" in page and str(path.parent) not in page
 
 
 def test_bad_rows_are_named(tmp_path):

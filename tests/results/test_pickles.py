@@ -93,7 +93,7 @@ MAKERS = {
     "noise of votes": lambda: cal.vote_noise(VOTES, ROWS, measure="brier"),
     "best": lambda: cal.bayes_error(VOTES),
     "catalogue": lambda: cal.catalogue("binary"),
-    "reproduction": lambda: reproduce("logit-smoothing", quick=True),
+    "reproduction": lambda: reproduce("ten-bins"),
     "sums": lambda: cal.Accumulator().update(Y, P),
     "boxes": lambda: cal.match_boxes([[0, 0, 2, 2], [5, 5, 6, 6]], [0.9, 0.4], [[0, 0, 2, 1]]),
     "scaler": lambda: cal.PlattScaling().fit(Y, P),
