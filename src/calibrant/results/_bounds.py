@@ -13,7 +13,6 @@ from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.binned import binned_error
 from calibrant._measures.catalogue import HEADLINE, canonical, find
 from calibrant.results._base import Record, Result
-from calibrant.results._mixins import WithDiagram, WithPage
 from calibrant.results._notebook import (
     Drawing,
     html_box,
@@ -25,6 +24,8 @@ from calibrant.results._notebook import (
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import json_value, shown
 from calibrant.results._sketch import reliability_sketch
+from calibrant.results._with_diagram import WithDiagram
+from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay

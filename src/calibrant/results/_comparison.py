@@ -14,7 +14,6 @@ from calibrant._measures.catalogue import Shape
 from calibrant._measures.coefficients import find_compared
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
-from calibrant.results._mixins import WithPage
 from calibrant.results._notebook import html_box, html_details, html_list, html_table
 from calibrant.results._order_bias import OrderBias
 from calibrant.results._paper_tables import (
@@ -37,6 +36,7 @@ from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.results._text_tables import as_text
+from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.comparison import ComparisonDisplay

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import counted
 from calibrant.results._base import Result
-from calibrant.results._mixins import WithDiagram
 from calibrant.results._notebook import html_box, html_list, html_table, side_by_side
 from calibrant.results._rendering import percent
 from calibrant.results._sketch import curve_axes, curve_sketch
+from calibrant.results._with_diagram import WithDiagram
 
 if TYPE_CHECKING:
     from calibrant.results._plots.curves import ReliabilityCurveDisplay

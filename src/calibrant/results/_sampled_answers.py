@@ -10,8 +10,8 @@ from typing import Any
 from calibrant._core.errors import counted
 from calibrant.results._base import TableOfRows
 from calibrant.results._evaluation import Evaluation
-from calibrant.results._mixins import WithPage
 from calibrant.results._rendering import interval_text, shown
+from calibrant.results._with_page import WithPage
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from calibrant._core.errors import InputError
 from calibrant.results._base import TableOfRows, column
-from calibrant.results._mixins import WithPage
 from calibrant.results._rendering import Evidence
+from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.windows import WindowsDisplay
