@@ -12,12 +12,12 @@ import calibrant as cal
 from calibrant.results._paper_tables import latex_text
 from calibrant.results._rendering import (
     as_markdown,
-    as_text,
     marked_numbers,
     scale_of,
     scaled_columns,
     shown,
 )
+from calibrant.results._text_tables import as_text
 from needs import need
 
 RNG = np.random.default_rng(4)

@@ -10,15 +10,18 @@ cancels. True gaps are drawn from their posterior under two priors, and samples 
 V1 and V2 are the two predictors' errors in a sample, T1 and T2 their true errors.
 
 Both priors have a smooth part, a Gaussian process over the mean prediction, and independent gaps of
-one variance in every bin. Under the second prior a bin may also have no gap (spike and slab). No
-sample tells the two apart, and the bias of a sample's error depends on it.
+one variance in every bin. Under the second prior a bin may also have no gap (spike and slab). The
+bias of a sample's error depends on it. One predictor may have the first prior and the other the
+second, unless the observed gaps speak against it.
 
 Where the two predictors err in opposite directions, shifts and slopes have a prior of fixed size.
 
 Closure: where a predictor's noise floor does not reject that it is calibrated, its gaps may all be
-exactly 0. The limits cover that case too, with the other predictor's gaps drawn given that. Where
-it is rejected, some classes may be calibrated beside others that are far off: the largest set of
-classes that together show no more than noise has its gaps at 0.
+exactly 0. The limits cover that case too, with the other predictor's gaps drawn given that. They
+also cover the largest error that the other may then have: gaps of one size in all bins add least to
+the error of a sample, so it is the largest such size that samples allow. Where the noise floor
+rejects, some classes may be calibrated beside others that are far off: the largest set of classes
+that together show no more than noise has its gaps at 0.
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ from functools import cached_property
 import numpy as np
 
 from calibrant._core.typing import Array, Index, Mask
-from calibrant._inference.budget import FIT_FROM, FIT_STEPS
-from calibrant._inference.numbers import SMOOTH_OVER, TREND
+from calibrant._inference.budget import FIT_FROM, FIT_STEPS, SIZE_STEP
+from calibrant._inference.numbers import PLAUSIBLE, SMOOTH_OVER, TREND
 from calibrant._inference.rounding import CERTAIN, JITTER, symmetric_root
 from calibrant._inference.second_moments import SecondMoments, SlotNoise
 from calibrant._inference.tails import quantiles
@@ -54,6 +57,18 @@ class Reading:
     # The slots (bins) of both predictors, (p,), whose gaps may all be 0: those of this predictor,
     # or of some of its classes.
     may_be_zero: Mask
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """What the observed gaps (mean target less prediction) say of the true ones.
+
+    `gaps` are draws of the true gaps, (draws, p), one array for each prior. `pairs` (a, b) say that
+    the first predictor has prior a and the second prior b.
+    """
+
+    gaps: list[Array]
+    pairs: list[tuple[int, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,14 +304,15 @@ class GapPair:
                 sizes[j] = max(sizes[j], least[j])
         return sizes
 
-    def _posteriors(self, live: Mask) -> list[Array]:
-        """Draws of the true gaps (mean target less prediction), (draws, p), one array for each of
-        the two priors. The gaps of slots (bins) that are not `live` are 0; if none is, there is one
-        array of zeros.
+    def _posteriors(self, live: Mask) -> Posteriors:
+        """Draws of the true gaps (mean target less prediction) under both priors, and the pairs of
+        priors that are plausible.
+
+        The gaps of slots (bins) that are not `live` are 0; if none is, there is one array of zeros.
         """
         smooth_parts, own_parts = self._components(live)
         if not smooth_parts:
-            return [np.zeros((self.noise.n_draws, self.moments.size))]
+            return Posteriors([np.zeros((self.noise.n_draws, self.moments.size))], [(0, 0)])
         gap = self._gaps_by_class()
         if self.opposed and live.all():
             # The same noise makes one predictor seem better and the other worse: fitted variances
@@ -307,7 +323,34 @@ class GapPair:
             components = [*smooth_parts, *own_parts]
             prior = _covariance(self._variances(components, gap), components)
         drawn = self._draw_gaps(prior, gap)
-        return [drawn, drawn * self._has_gap(prior, gap)]
+        likelihood = self._log_likelihoods(live, prior, gap)
+        best = likelihood.max(axis=1, keepdims=True)
+        first, second = likelihood >= best - PLAUSIBLE
+        mixed = [(a, b) for a, b in ((0, 1), (1, 0)) if first[a] and second[b]]
+        return Posteriors([drawn, drawn * self._has_gap(prior, gap)], [(0, 0), (1, 1), *mixed])
+
+    def _log_likelihoods(self, live: Mask, prior: Array, gap: Array) -> Array:
+        """The log likelihood of each predictor's observed gaps (mean target less prediction) under
+        each of the two priors, (2, 2), but for a constant.
+
+        `prior` is the covariance of gaps where there is one, (classes, slots, slots), `gap` the
+        observed ones, (classes, slots), and `live` says which slots (bins) may have one, (p,). The
+        second prior is taken without its smooth part.
+        """
+        index, there = self._slots
+        total = self._covariances + prior
+        noise, both = (np.einsum("rii->ri", each) for each in (self._covariances, total))
+        without, with_gap = (-0.5 * (np.log(v) + gap**2 / v) for v in (noise, both))
+        spike_and_slab = np.logaddexp(without, with_gap) - np.log(2.0)
+        out = np.zeros((2, 2))
+        for j in range(2):
+            own = there & live[index] & (self.moments.owners[index] == j)
+            block = np.where(own[:, :, None] & own[:, None], total, np.eye(index.shape[1]))
+            solved = np.linalg.solve(block, (gap * own)[:, :, None])[:, :, 0]
+            squares = float((gap * own * solved).sum())
+            out[j, 0] = -0.5 * (float(np.linalg.slogdet(block)[1].sum()) + squares)
+            out[j, 1] = float((spike_and_slab * own).sum())
+        return out
 
     def _has_gap(self, prior: Array, gap: Array) -> Mask:
         """Draws of whether each slot (bin) has a gap (mean target less prediction) under the
@@ -348,25 +391,24 @@ class GapPair:
     # --- limits ----------------------------------------------------------------------------------
 
     @cached_property
-    def _drawn_gaps(self) -> dict[bytes, list[Array]]:
+    def _drawn_gaps(self) -> dict[bytes, Posteriors]:
         """What `_true_gaps` has drawn, by the slots (bins) whose gaps are taken to be 0."""
         return {}
 
-    def _true_gaps(self, zero: Mask) -> list[Array]:
-        """Draws of the true gaps (mean target less prediction), (draws, p), one array for each
-        prior. The gaps of the slots (bins) in `zero`, (p,), are 0.
+    def _true_gaps(self, zero: Mask) -> Posteriors:
+        """Draws of the true gaps (mean target less prediction) under each prior. The gaps of the
+        slots (bins) in `zero`, (p,), are 0.
         """
         key = zero.tobytes()
         if key not in self._drawn_gaps:
-            mean = self.moments.stacked("mean_u")
-            self._drawn_gaps[key] = [
-                np.clip(each, -mean, 1.0 - mean) * ~zero for each in self._posteriors(~zero)
-            ]
+            mean, found = self.moments.stacked("mean_u"), self._posteriors(~zero)
+            gaps = [np.clip(each, -mean, 1.0 - mean) * ~zero for each in found.gaps]
+            self._drawn_gaps[key] = Posteriors(gaps, found.pairs)
         return self._drawn_gaps[key]
 
     def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array]]]:
         """For each case, draws of the true difference under the first prior, (draws,), and a list
-        of the roots (a sample's difference less the true one) under each prior.
+        of the roots (a sample's difference less the true one) under each pair of priors.
 
         The first case has no constraint; then each predictor has the gaps (mean target less
         prediction) at 0 that may be.
@@ -374,11 +416,13 @@ class GapPair:
         unconstrained = np.zeros(self.moments.size, dtype=bool)
         for case in (unconstrained, *(r.may_be_zero for r in readings if r.may_be_zero.any())):
             differences, roots = [], []
-            for gaps in map(self.moments.parts, self._true_gaps(case)):
-                (true, sample), (other_true, other_sample) = (
-                    self._values(reading, gap, j)
-                    for j, (reading, gap) in enumerate(zip(readings, gaps, strict=True))
-                )
+            posteriors = self._true_gaps(case)
+            values = [
+                [self._values(readings[j], self.moments.parts(gaps)[j], j) for j in range(2)]
+                for gaps in posteriors.gaps
+            ]
+            for a, b in posteriors.pairs:
+                (true, sample), (other_true, other_sample) = values[a][0], values[b][1]
                 differences.append(true - other_true)
                 roots.append(sample - other_sample - (true - other_true))
             yield differences[0], roots
@@ -397,15 +441,52 @@ class GapPair:
         weight = np.broadcast_to(slots.weight, true.shape)
         return reading.of_population(true, weight), reading.of_sample(drawn_gap, drawn_weight)
 
+    def _largest_value(self, readings: Sequence[Reading], j: int, chance: float) -> float:
+        """The largest true value that predictor j may have if the other one is calibrated.
+
+        Its gaps (mean target less prediction) have one size in all slots (bins), for which a sample
+        shows a difference as small as the observed one with the probability `chance`. Their signs
+        are drawn, given the observed gaps.
+        """
+        from scipy.optimize import brentq
+        from scipy.special import expit, ndtr
+
+        index, there = self._slots
+        gap, mean = self.moments.stacked("gap"), self.moments.stacked("mean_u")
+        noise = np.ones(self.moments.size)
+        noise[index[there]] = np.einsum("rii->ri", self._covariances)[there]
+        weight = self.moments.stacked("weight") * (self.moments.owners == j)
+        uniform = ndtr(self.noise.normal(self.moments.size, 13))
+        no_gaps = np.zeros((self.noise.n_draws, self.moments.slots[1 - j].size))
+        _, calibrated = self._values(readings[1 - j], no_gaps, 1 - j)
+        observed = readings[j].value - readings[1 - j].value
+
+        def values(size: float) -> tuple[Array, Array]:
+            """True values of predictor j, and differences of samples, for gaps of this size."""
+            up = uniform < expit(2.0 * size * gap / noise)
+            gaps = np.clip(np.where(up, size, -size), -mean, 1.0 - mean)
+            true, sample = self._values(readings[j], self.moments.parts(gaps)[j], j)
+            return true, sample - calibrated
+
+        def excess(size: float) -> float:
+            """What nearly all samples exceed, less the observed difference."""
+            return quantiles(values(size)[1], (chance,))[0] - observed
+
+        most = 4.0 * float(np.sqrt(np.average(gap**2, weights=weight)))
+        size = 0.0 if excess(0.0) >= 0.0 else most
+        if size > 0.0 and excess(most) > 0.0:
+            size = brentq(excess, 0.0, most, xtol=SIZE_STEP * most, rtol=SIZE_STEP)
+        return float(np.median(values(size)[0]))
+
     def limits(self, readings: Sequence[Reading], level: float) -> tuple[float, float, float]:
         """The lower limit, the upper limit and an estimate of the difference of two true values.
 
         The limits are the hull, over all cases (`_cases`), of basic limits and of the posterior's
         quantiles about its median: near the largest possible difference roots have one sign, and
-        basic limits alone would be too short. The second prior contributes its bias only, since the
-        spread of the roots hardly depends on the prior. Where predictors err in opposite directions
-        the estimated bias follows the noise, so that limits without a correction of it are covered
-        as well.
+        basic limits alone would be too short. Other pairs of priors contribute their bias only,
+        since the spread of the roots hardly depends on the prior. Where predictors err in opposite
+        directions the estimated bias follows the noise, so that limits without a correction of it
+        are covered as well.
         """
         value = readings[0].value - readings[1].value
         tail, ends, estimates = (1.0 - level) / 2.0, [], []
@@ -417,6 +498,10 @@ class GapPair:
                 ends += [value - bias + middle - above, value - bias + middle - below]
                 ends += [value - bias + least - median, value - bias + most - median]
             estimates.append(value - middle)
+        for j, reading in enumerate(readings):
+            if (reading.may_be_zero == (self.moments.owners == j)).all():
+                largest = self._largest_value(readings, 1 - j, tail)
+                ends.append(largest if j == 1 else -largest)
         low, high = min(ends), max(ends)
         return low, high, min(max(estimates[0], low), high)
 

@@ -51,6 +51,11 @@ SMOOTH_OVER = 0.25
 # in opposite directions: 1 allows for slopes from 0 to 2.
 #   coverage --pairs --world "slopes 1.2 and 0.85" --measures ece smooth_ece
 TREND = 1.0
+# The log likelihood, below that of the best prior, down to which one predictor may have the first
+# prior and the other the second: without it a few rows that are far off give too short limits, and
+# with all pairs nearly equal slopes have limits 1.6 times as wide.
+#   coverage --pairs --world "2 % sure and half right" --world "slopes 1.5 and 1.35" --measures ece
+PLAUSIBLE = 2.0
 # Wide cells of a measure that is not of bins, of equal weight, in which gaps are estimated: so many
 # at most, and each of at least so many rows or clusters.
 #   coverage ordinary "nearly calibrated" --measures smooth_ece ks_error --rows 80 300 1000

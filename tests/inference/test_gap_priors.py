@@ -1,0 +1,162 @@
+"""Two predictors with priors of different kinds, and one beside a predictor that may be right."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+from calibrant._core.binning import EqualWidth
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.cells import problem_of
+from calibrant._inference.gap_pairs import GapPair, Reading, _covariance
+from calibrant._inference.numbers import PLAUSIBLE
+from calibrant._inference.second_moments import SlotNoise, second_moments
+from calibrant._inference.slots import Slots
+from coverage_worlds import run_line
+
+
+def pair_of(y, *predictors, n_draws=400):
+    slots = (
+        Slots.of_problem(problem_of(to_samples(y, u), "binary", EqualWidth(10))) for u in predictors
+    )
+    return GapPair(SlotNoise(second_moments(tuple(slots), None), n_draws, 0))
+
+
+def stated(n, seed, gaps):
+    """Predictions in the middles of ten bins that are off by these gaps, and their labels."""
+    rng = np.random.default_rng((91, seed))
+    tenth = rng.integers(0, 10, n)
+    u = (tenth + 0.5) / 10
+    return (rng.random(n) < u + np.asarray(gaps)[tenth]).astype(int), u
+
+
+def likelihoods(pair):
+    """Those of the observed gaps under each prior, by SciPy, slot by slot and all together."""
+    live = np.ones(pair.moments.size, dtype=bool)
+    smooth, own = pair._components(live)
+    gap = pair._gaps_by_class()
+    parts = [*smooth, *own]
+    sizes = pair._variances(parts, gap)
+    prior = sum(
+        size * (part[0] if part.ndim == 3 else np.diag(part[0]))
+        for size, part in zip(sizes, parts, strict=True)
+    )
+    noise, out = pair._covariances[0], np.zeros((2, 2))
+    index = pair._slots[0][0]
+    for j in range(2):
+        own_slots = np.flatnonzero(pair.moments.owners[index] == j)
+        block = np.ix_(own_slots, own_slots)
+        out[j, 0] = multivariate_normal(cov=(noise + prior)[block]).logpdf(gap[0, own_slots])
+        for s in own_slots:
+            density = [norm.pdf(gap[0, s], scale=v[s, s] ** 0.5) for v in (noise, noise + prior)]
+            out[j, 1] += np.log(np.mean(density))
+    return out
+
+
+def test_likelihoods_are_those_of_scipy():
+    y, u = stated(1500, 0, 0.06 * (-1.0) ** np.arange(10))
+    pair = pair_of(y, u, u**1.3)
+    slow = likelihoods(pair)
+    live = np.ones(pair.moments.size, dtype=bool)
+    gap = pair._gaps_by_class()
+    smooth, own = pair._components(live)
+    parts = [*smooth, *own]
+    prior = _covariance(pair._variances(parts, gap), parts)
+    fast = pair._log_likelihoods(live, prior, gap)
+    # A constant is left out: the same for each prior of a predictor.
+    np.testing.assert_allclose(np.diff(fast, axis=1), np.diff(slow, axis=1), rtol=1e-9)
+
+
+def allowed(first, second):
+    """The pairs of different priors, where those of the two predictors have these likelihoods."""
+    y, u = stated(300, 1, np.zeros(10))
+    pair = pair_of(y, u, u**1.1, n_draws=40)
+
+    class Given(GapPair):
+        def _log_likelihoods(self, live, prior, gap):
+            return np.array([first, second])
+
+    return Given(pair.noise)._posteriors(np.ones(pair.moments.size, dtype=bool)).pairs[2:]
+
+
+def test_priors_differ_where_the_gaps_do_not_speak_against_it():
+    assert PLAUSIBLE == 2.0
+    assert allowed((0.0, 0.0), (0.0, 0.0)) == [(0, 1), (1, 0)]
+    assert allowed((0.0, -1.5), (0.0, -1.5)) == [(0, 1), (1, 0)]
+    assert allowed((0.0, -3.0), (0.0, -3.0)) == []
+    assert allowed((-3.0, 0.0), (0.0, -3.0)) == [(1, 0)]
+    assert allowed((0.0, -3.0), (-3.0, 0.0)) == [(0, 1)]
+
+
+def mean_gap(gap, weight):
+    return (weight * np.abs(gap)).sum(axis=1) / weight.sum(axis=1)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_largest_value_shows_as_little_as_observed_with_the_stated_chance(first):
+    """Samples of gaps of that size in every bin, drawn anew, against a predictor that is right."""
+    n, gaps = 1500, 0.06 * (-1.0) ** np.arange(10)
+    y, u = stated(n, 2, gaps)
+    right = np.full(n, y.mean())
+    pair = pair_of(y, *((u, right) if first else (right, u)), n_draws=4000)
+    j, nobody = (0 if first else 1), np.zeros(pair.moments.size, dtype=bool)
+    readings = [
+        Reading(mean_gap, mean_gap, float(mean_gap(s.gap[None], s.weight[None])[0]), nobody)
+        for s in pair.moments.slots
+    ]
+    largest = pair._largest_value(readings, j, 0.025)
+    assert largest > 0.06  # not the least favourable size, were it below the truth
+    observed = readings[j].value - readings[1 - j].value
+    rng, shown = np.random.default_rng(92), []
+    sign = np.sign(pair.moments.slots[j].gap)
+    tenth = np.rint(10 * u - 0.5).astype(int)
+    q = np.clip(u + largest * sign[tenth], 0.0, 1.0)
+    for _ in range(1500):
+        z = rng.random(n) < q
+        off = np.abs(np.bincount(tenth, z - u, 10)).sum() / n
+        shown.append(off - abs(z.mean() - right[0]))
+    # The other predictor is right in draws of it: what its constant is off by here is left out.
+    assert 0.005 < np.mean(np.array(shown) <= observed) < 0.08
+
+
+def net_gap(gap, weight):
+    return np.abs((weight * gap).sum(axis=1)) / weight.sum(axis=1)
+
+
+def test_gaps_of_one_size_have_the_signs_of_the_observed_ones():
+    """With signs at random, gaps of ten bins would cancel each other."""
+    y, u = stated(2000, 3, np.full(10, 0.05))
+    pair, nobody = pair_of(y, u, np.full(2000, y.mean())), np.zeros(11, dtype=bool)
+    readings = [
+        Reading(net_gap, net_gap, float(net_gap(s.gap[None], s.weight[None])[0]), nobody)
+        for s in pair.moments.slots
+    ]
+    assert 0.05 < pair._largest_value(readings, 0, 0.025) < 0.1
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_largest_value_is_a_limit_on_the_side_of_the_predictor_that_is_off(first):
+    n = 1500
+    y, u = stated(n, 2, 0.06 * (-1.0) ** np.arange(10))
+    right = np.full(n, y.mean())
+    pair = pair_of(y, *((u, right) if first else (right, u)))
+    j, owners = (0 if first else 1), pair.moments.owners
+    readings = [
+        Reading(mean_gap, mean_gap, float(mean_gap(s.gap[None], s.weight[None])[0]), owners == own)
+        for own, s in enumerate(pair.moments.slots)
+    ]
+    off = readings[j].may_be_zero
+    readings[j] = Reading(mean_gap, mean_gap, readings[j].value, np.zeros_like(off))
+    low, high, _ = pair.limits(readings, 0.95)
+    largest = pair._largest_value(readings, j, 0.025)
+    assert (0 < low < largest == high) if first else (low == -largest < high < 0)
+
+
+def test_limits_hold_gaps_that_change_their_sign_from_bin_to_bin():
+    """Without the largest value beside a predictor that may be right 43 of 100 samples did."""
+    assert run_line("zigzag", "ece", 300, 20, law=50, bootstrap=0).coverage >= 0.85
+
+
+def test_limits_hold_a_few_rows_that_are_far_off():
+    """Where both predictors have one prior, 70 of 100 samples did."""
+    line = run_line("2 % sure and half right", "ece", 2000, 20, law=50, bootstrap=0)
+    assert line.coverage >= 0.85
