@@ -55,9 +55,10 @@ class Groups:
         """The groups from the collected frame of a query, in the order of their keys. Engines
         return groups in any order, but a seed must always give the same draws.
         """
-        columns = {series.name: _column_array(series) for series in result.iter_columns()}
-        keys = [_sortable(columns[name]) for name in columns if _is_key(name)]
-        return cls(samples, columns, derived).select(np.lexsort(keys))
+        keys = [_sortable(series) for series in result.iter_columns() if _is_key(series.name)]
+        ordered = result[np.lexsort(keys)]
+        columns = {series.name: _column_array(series) for series in ordered.iter_columns()}
+        return cls(samples, columns, derived)
 
     def __getitem__(self, name: str) -> Array:
         """A column as floats, an entry per group."""
@@ -299,10 +300,11 @@ def _is_key(name: str) -> bool:
     return name == "key" or name.startswith("by")
 
 
-def _sortable(values: NDArray[Any]) -> NDArray[Any]:
+def _sortable(series: Any) -> NDArray[Any]:
     """A key of the groups as values that NumPy can sort."""
-    if values.dtype != object:
-        return values
+    if series.dtype.is_numeric() and not series.is_null().any():
+        return np.asarray(series.to_numpy())
+    values = series.to_list()
     kinds = {type(value) for value in values}
     # Other values, such as dates and missing ones, are sorted by their texts.
-    return np.array(values.tolist() if kinds in ({int}, {float}, {str}) else [*map(repr, values)])
+    return np.array(values if kinds in ({int}, {float}, {str}) else [*map(repr, values)])
