@@ -342,7 +342,7 @@ def sum_lazy_slices(
         )
     labels = row_names([[key[j] for key in keys] for j in range(len(columns))])
     out = Batch([], 0)
-    for key, label in zip(keys, labels, strict=True):
+    for label, key in sorted(zip(map(str, labels), keys, strict=True), key=lambda pair: pair[0]):
         own = [
             column_of(frame, name).is_null() if value is None else column_of(frame, name) == value
             for name, value in zip(columns, key, strict=True)
@@ -353,7 +353,7 @@ def sum_lazy_slices(
             [*out.parts, *batch.parts],
             batch.columns,
             out.n_without_time + batch.n_without_time,
-            {**out.slices, str(label): batch.parts},
+            {**out.slices, label: batch.parts},
         )
     return out
 

@@ -52,8 +52,12 @@ class Groups:
     def from_result(
         cls, samples: FrameSamples, result: Any, derived: Mapping[str, Derived]
     ) -> Groups:
-        """The groups from the collected frame of a query."""
-        columns = {series.name: _column_array(series) for series in result.iter_columns()}
+        """The groups from the collected frame of a query, in the order of their keys. Engines
+        return groups in any order, but a seed must always give the same draws.
+        """
+        keys = [_sortable(series) for series in result.iter_columns() if _is_key(series.name)]
+        ordered = result[np.lexsort(keys)]
+        columns = {series.name: _column_array(series) for series in ordered.iter_columns()}
         return cls(samples, columns, derived)
 
     def __getitem__(self, name: str) -> Array:
@@ -105,7 +109,7 @@ class Groups:
         starts, ends = np.flatnonzero(changes), {"low": np.minimum, "high": np.maximum}
         out = {}
         for name, values in self.columns.items():
-            if name == "key" or name.startswith("by"):
+            if _is_key(name):
                 out[name] = values[order][starts]
             else:
                 out[name] = ends.get(name, np.add).reduceat(self[name][order], starts)
@@ -289,3 +293,18 @@ def _column_array(series: Any) -> NDArray[Any]:
     pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
     objects[:] = [None if null else value for value, null in pairs]
     return objects
+
+
+def _is_key(name: str) -> bool:
+    """Whether rows were grouped by the column of this name."""
+    return name == "key" or name.startswith("by")
+
+
+def _sortable(series: Any) -> NDArray[Any]:
+    """A key of the groups as values that NumPy can sort."""
+    if series.dtype.is_numeric() and not series.is_null().any():
+        return np.asarray(series.to_numpy())
+    values = series.to_list()
+    kinds = {type(value) for value in values}
+    # Other values, such as dates and missing ones, are sorted by their texts.
+    return np.array(values if kinds in ({int}, {float}, {str}) else [*map(repr, values)])

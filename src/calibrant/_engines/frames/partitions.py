@@ -75,7 +75,7 @@ class Partitioned:
         """The engine of the frame, as narwhals names it: Dask."""
         return self.frame.implementation
 
-    def _with_step(self, name: str, *args: Any, **kwargs: Any) -> Partitioned:
+    def _with_step(self, name: str, /, *args: Any, **kwargs: Any) -> Partitioned:
         """The same frame with one more step: a method's name and arguments."""
         return replace(self, steps=(*self.steps, (name, args, kwargs)))
 

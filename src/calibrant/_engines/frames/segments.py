@@ -153,7 +153,7 @@ def cell_sums(
             numbers[j] = found.astype(np.intp)
     for k, j in enumerate(as_given, start=len(packs)):
         numbers[j] = _numbers_of_values(groups.columns[f"by{k}"], rules[j])
-    # Engines give groups in any order, but a seed must give the same draws.
+    # Values of one segment were grouped apart.
     groups, first = groups.joined(np.lexsort(numbers), numbers)
     return groups, [rule.column(codes[first]) for rule, codes in zip(rules, numbers, strict=True)]
 

@@ -57,7 +57,7 @@ def vector_table(
     frame = frame.select("top", "u", "w", *residuals, key=steps)
     ends = [col("u").min().alias("low"), col("u").max().alias("high")]
     sums = [col(name).sum() for name in ("w", *residuals)]
-    groups = collected(frame.group_by("top", "key").agg(*sums, *ends))
+    groups = collected(frame.group_by("top", "key").agg(*sums, *ends)).sort("top", "key")
     at = cuts.find(groups["low"].to_numpy())
     index = groups["top"].to_numpy().astype(np.intp) * cuts.m + at
     table = VectorTable(np.zeros(d * cuts.m), np.zeros((d * cuts.m, d)))
