@@ -295,8 +295,9 @@ def accuracy(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -375,8 +376,9 @@ def accuracy_at_coverage(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -448,8 +450,9 @@ def ace(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -693,8 +696,9 @@ def atb(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -847,8 +851,9 @@ def aurc(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -923,8 +928,9 @@ def auroc(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1076,7 +1082,8 @@ def bin_sensitivity(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -1134,8 +1141,9 @@ def brier(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1205,8 +1213,9 @@ def brier_decomposition(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1263,8 +1272,9 @@ def brier_discrimination(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1315,8 +1325,9 @@ def brier_miscalibration(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1372,8 +1383,9 @@ def brier_score(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1428,8 +1440,9 @@ def brier_uncertainty(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1520,7 +1533,8 @@ def centres(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -1626,8 +1640,9 @@ def certify(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1775,8 +1790,9 @@ def check(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -1857,8 +1873,9 @@ def classification_error(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1923,8 +1940,9 @@ def classwise_ce(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -1989,8 +2007,9 @@ def classwise_ece(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2051,8 +2070,9 @@ def classwise_reliability(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2134,8 +2154,9 @@ def clinical_plot(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2212,8 +2233,9 @@ def clinical_summary(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2359,8 +2381,9 @@ def compare(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2450,8 +2473,9 @@ def confidence_ce(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2512,8 +2536,9 @@ def confidence_ce_uncorrected(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2570,8 +2595,9 @@ def confidence_loss(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2632,7 +2658,8 @@ def conventions(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -2758,8 +2785,9 @@ def cox_calibration(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2842,8 +2870,9 @@ def cutoff_ce(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -2914,7 +2943,8 @@ def cutoff_test(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -2991,8 +3021,9 @@ def debiased_l2(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3069,8 +3100,9 @@ def decision_curve(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3168,8 +3200,9 @@ def decompose(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3253,8 +3286,9 @@ def dist_ce(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3310,8 +3344,9 @@ def e50(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3363,8 +3398,9 @@ def e90(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3439,8 +3475,9 @@ def ece(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3520,8 +3557,9 @@ def ece_kde(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3590,8 +3628,9 @@ def emax(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3651,8 +3690,9 @@ def ent_ce(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -3692,7 +3732,8 @@ def entropy_bands(
     votes : int, array-like of shape (n,) or str, optional
         Number of all votes of each row, where (n,) labels are counts.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -3791,8 +3832,9 @@ def evaluate(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -3901,8 +3943,9 @@ def evaluate(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -4256,8 +4299,9 @@ def grouping_gap(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -4334,8 +4378,9 @@ def hle_rms(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -4405,7 +4450,8 @@ def hosmer_lemeshow(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -4475,8 +4521,9 @@ def ici(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -4568,8 +4615,9 @@ def interval(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -4639,8 +4687,9 @@ def js_divergence(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -4709,8 +4758,9 @@ def jsd(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -4793,7 +4843,8 @@ def judge(
         Width of an interval, from its lower to its upper end, for `labels_needed`; by default, half
         the present width.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -4880,8 +4931,9 @@ def kl(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -4951,8 +5003,9 @@ def ks_error(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -5028,8 +5081,9 @@ def lin_ce(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -5100,8 +5154,9 @@ def log_loss(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -5195,8 +5250,9 @@ def ls_ece(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -5264,8 +5320,9 @@ def manhattan(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -5404,8 +5461,9 @@ def mce(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -5490,7 +5548,8 @@ def multilabel(
     from_logprobs : bool, default False
         Whether `y_proba` holds log-probabilities, to which exp is applied.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -5576,8 +5635,9 @@ def noise_floor(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -5707,8 +5767,9 @@ def rank_cs(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -6057,7 +6118,8 @@ def recommend(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -6140,8 +6202,9 @@ def reliability(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -6225,8 +6288,9 @@ def reliability_curve(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -6338,7 +6402,8 @@ def report(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
     tolerance : float in (0, 1), default 0.05
@@ -6453,7 +6518,8 @@ def report(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
     tolerance : float in (0, 1), default 0.05
@@ -6600,7 +6666,8 @@ def risk_coverage(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -6669,8 +6736,9 @@ def rmsce(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -6738,7 +6806,8 @@ def sampled_answers(
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -6818,8 +6887,9 @@ def smooth_ece(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -6888,8 +6958,9 @@ def smooth_reliability(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -6975,8 +7046,9 @@ def soft_ece(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -7036,8 +7108,9 @@ def spherical_loss(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -7103,7 +7176,8 @@ def spiegelhalter(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -7170,8 +7244,9 @@ def sweep_ece(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -7243,8 +7318,9 @@ def tace(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -7321,8 +7397,9 @@ def threshold_loss(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -7407,8 +7484,9 @@ def top_label_ece(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -7487,7 +7565,8 @@ def truthful_test(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -7578,8 +7657,9 @@ def verdict(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------
@@ -7675,7 +7755,8 @@ def vote_noise(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
 
     Returns
     -------
@@ -7755,7 +7836,8 @@ def vote_profile(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+        mapping of names to arrays.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -7832,8 +7914,9 @@ def wasserstein(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+        to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+        summed by their own engine.
 
     Returns
     -------

@@ -301,3 +301,18 @@ def test_the_difference_of_two_models_is_in_the_table(one_file, capsys):
     of_ece = found.difference(worse, better, "ece")
     (row,) = [line for line in printed.splitlines() if line.startswith(f"  {worse} - {better}")][:1]
     assert f"{of_ece.estimate:.4f}" in row or f"{of_ece.estimate:#.3g}" in row
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [("nothing", "--id names the column 'nothing', which"), ("twice", "--id twice must name each")],
+)
+def test_errors_about_ids_name_the_option(capsys, tmp_path, column, words):
+    lines = ["id,twice,label,p", "1,1,0,0.2", "2,1,1,0.7", "3,2,1,0.6"]
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for file in files:
+        file.write_text("\n".join(lines), encoding="utf-8")
+    assert words in refused(capsys, *map(str, files), "--id", column)
+    check = ["check", str(files[0]), "--baseline", str(files[1]), "--max-increase", "ece=0.1"]
+    assert main([*check, "--id", column]) == 3
+    assert words in " ".join(capsys.readouterr().err.split())

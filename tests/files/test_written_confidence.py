@@ -446,3 +446,15 @@ def test_refusals_are_offered_and_told_from_missing_confidences(tmp_path: Path) 
     page = tmp_path / "page.html"
     assert run(*call, "--refusals", "excluded", "-o", page).returncode == 0
     assert "numbers whose meaning was given (1) 10, empty 10, refusals 10" in page.read_text()
+
+
+def test_an_iterator_is_read_as_a_list_is() -> None:
+    right, said = ["yes", "N", "C"], ["85%", 0.9, None]
+    known = cal.read_confidences(right, said)
+    found = cal.read_confidences(iter(right), (each for each in said))
+    assert found.y_true is not None and known.y_true is not None
+    assert found.y_true.tolist() == known.y_true.tolist() == [1, 0, 1]
+    np.testing.assert_array_equal(found.y_proba, known.y_proba)
+    assert (found.forms, found.inferred) == (known.forms, known.inferred)
+    with pytest.raises(cal.InputError, match="y_true has 2 entries, y_proba 3"):
+        cal.read_confidences(iter(right[:2]), iter(said))

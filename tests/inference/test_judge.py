@@ -395,3 +395,21 @@ def test_the_p_value_finds_rows_that_are_no_random_part():
     assert inside.random_part_p_value(rows) < 0.001
     found = cal.judge(rows.human, rows.judged[:200], rows.judged[200:])
     assert "not a random sample" in found.notes[0]
+
+
+def test_rows_needed_are_those_of_the_correlation():
+    """1.25 (1 - r^2) v / w labels, and 5 r^2 v / w answers, for v near that of labels alone."""
+    rng = np.random.default_rng(4)
+    h = rng.integers(0, 2, 800)
+    j, others = np.where(rng.random(800) < 0.9, h, 1 - h), rng.integers(0, 2, 8000)
+    squared, variance = np.corrcoef(h, j)[0, 1] ** 2, h.var()
+    found = {width: cal.judge(h, j, others, width=width).rows_needed for width in (0.02, 0.01)}
+    for width, (labels, answers) in found.items():
+        alone = variance / (width / (2 * 1.959964)) ** 2
+        assert labels == pytest.approx(1.25 * (1 - squared) * alone, rel=0.07)
+        assert answers == pytest.approx(5 * squared * alone, rel=0.07)
+    # Half the width takes four times the rows.
+    for fine, coarse in zip(found[0.01], found[0.02], strict=True):
+        assert fine == pytest.approx(4 * coarse, rel=1e-3)
+    # No fewer than there are already.
+    assert cal.judge(h, j, others, width=0.06).rows_needed[0] == 800

@@ -835,7 +835,7 @@ VALUES: dict[str, tuple[str, Any, str]] = {
     "classes as a number": ("classes", 3, "classes"),
     "classes that cannot be told apart": ("classes", [["a"], ["b"], ["c"]], "classes"),
     "labels not among the classes": ("classes", [10, 20, 30], r"y_true\[0\] is 0.*classes"),
-    "data that is no frame": ("data", {"a": 1}, "data must be.*frame; got dict"),
+    "data that is no frame": ("data", 5, "data must be.*frame.*got int"),
 }
 
 

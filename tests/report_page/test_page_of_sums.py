@@ -88,6 +88,39 @@ def test_a_name_has_one_value_on_it(path):
                 assert values[at] == pytest.approx(found.evaluation[name], rel=1e-12)
 
 
+@pytest.fixture(scope="module")
+def requests(path):
+    """The requests for files of two and of three classes, and the map for each."""
+    pa, pq = need("pyarrow"), need("pyarrow.parquet")
+    p = rng.dirichlet([1, 1, 2], 900)
+    columns = {f"p{k}": p[:, k] for k in range(3)}
+    label = (rng.random((900, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(0, 2)
+    several = path.parent / "several.parquet"
+    pq.write_table(pa.table({**columns, "label": label, "site": SITE[:900]}), several, 300)
+    return {"binary": (path, None, "platt"), "multiclass": (several, [*columns], "temperature")}
+
+
+@pytest.mark.parametrize("shape", ["binary", "multiclass"])
+@pytest.mark.parametrize(
+    ("names", "by"),
+    [(["ece"], None), (["ece"], "site"), (["brier", "auroc"], None), (["tace"], "site")],
+)
+@pytest.mark.parametrize("bins", [15, [0, 0.2, 0.6, 1]])
+def test_measures_without_quantile_bins_have_a_page(requests, shape, names, by, bins):
+    path, y_proba, method = requests[shape]
+    request = ReadRequest.build(path, y_proba=y_proba, by=by)
+    given = {**OPTIONS, "measures": names, "recalibrate": [method]}
+    found = report_of_files(request, name=None, source=None, bins=bins, **given)
+    assert list(found.evaluation.values) == list(dict.fromkeys(["ece", *names]))
+    assert (found.evaluation.slices is None) == (by is None)
+    # Quantile bins are of cells: nearly as many rows in each.
+    view = found.views[0]
+    table = view.tables["quantile"][view.counts.index(15)].table
+    n = found.evaluation.recipe["n"]
+    assert table.n.sum() == n and np.ptp(table.n) < 0.05 * n
+    assert found.to_html()
+
+
 def test_curves_and_maps_of_all_rows_are_those_of_the_rows(path):
     found, known = page_of(path), page_of_rows(15)
     mine, theirs = found.views[0], known.views[0]
@@ -125,6 +158,8 @@ def test_what_sums_do_not_tell_is_read(tmp_path, path, set_limits, capsys):
     out = tmp_path / "page.html"
     assert main(["report", str(soft), *ONE_MAP, "-o", str(out), "--json"]) == 0
     assert "drawn at random" not in out.read_text(encoding="utf-8")
+    assert main(["report", str(path), *ONE_MAP, "-o", str(out), "--measures", "ece"]) == 0
+    assert "drawn at random" in out.read_text(encoding="utf-8")
     capsys.readouterr()
     assert main(["report", str(path), *ONE_MAP, "-o", str(out), "--by", "site", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -233,3 +233,21 @@ class TestConventions:
         assert "torchmetrics:" in repr(table) and "<table>" in table._repr_html_()
         with pytest.raises(InputError, match="one scalar problem"):
             cal.conventions([0, 1], [[0.5, 0.5], [0.3, 0.7]], notion="classwise")
+
+
+@pytest.mark.parametrize("bins", [10, 15])
+def test_conventions_say_which_tools_agree(bins):
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    table = cal.conventions((rng.random(500) < p).astype(int), p, bins=bins)
+    own, *others = table.rows
+    given = [row for row in others if row.at_common is not None]
+    same = [row.tool for row in given if f"{row.at_common:.4f}" == f"{own.at_common:.4f}"]
+    other = [row.tool for row in given if row.tool not in same]
+    assert len(same) > 3 and len(other) > 3 and len(given) < len(others)
+    sentences = (
+        f"With {bins} bins, these give Calibrant's {own.at_common:.4f}: {'; '.join(same)}. "
+        f"These give another number: {'; '.join(other)}."
+    )
+    assert sentences in repr(table)
+    assert sentences.replace("'", "&#x27;") in table._repr_html_().replace("&#39;", "&#x27;")

@@ -88,3 +88,19 @@ def test_dates_have_as_much_as_the_span_needs(step, n, form):
     starts = [begin + i * step for i in range(n)]
     assert label_format(starts) == form
     assert label_format([begin]) == "%-d %b"
+
+
+@pytest.mark.parametrize("baseline", [None, (None, 2 * DAY)])
+def test_windows_to_look_at_have_the_columns_that_say_why(tmp_path, baseline):
+    table, html = page(tmp_path, days=12, change=5, baseline=baseline)
+    section = html.partition('id="look-section"')[2].partition("</section>")[0]
+    heads = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', section)
+    of_change = [] if baseline is None else ["shift", "e_change"]
+    own = ["start", "n", "mean_predicted", "mean_target", "ece", "p_corrected", "e_value"]
+    assert heads == own + of_change
+    shown = table.display_columns()
+    for row in re.findall(r"<tr(?: class=\"[^\"]*\")?>(<th scope=\"row\".*?)</tr>", section):
+        cells = dict(zip(heads, re.findall(r">([^<]*)</t[hd]>", row), strict=True))
+        at = shown["start"].index(cells["start"])
+        assert cells["n"] == str(shown["n"][at]) and cells["e_value"] == str(shown["e_value"][at])
+        assert cells["ece"] == f"{shown['ece'][at]:.4f}"

@@ -1,6 +1,7 @@
 """Looks add up: p-values corrected for their number, and evidence that holds at all times."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import calibrant as cal
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._inference.streams import log_e_value, noise_floor, p_of_change
 from calibrant._inference.tails import quantiles, upper_tail
+from monitored import DAY
 
 
 def windows(seed, days=40, rows=200, factor=1.0, change=0, **options):
@@ -183,3 +185,44 @@ def test_outcomes_of_a_window_scatter_as_predictions_say(u):
     variance = (u * (1 - u)).sum()
     assert moved[0].mean() == pytest.approx(u.sum(), abs=0.15 * np.sqrt(variance))
     assert moved[0].var() == pytest.approx(variance, rel=0.15)
+
+
+def shifted(gap, n=400, of_change=None):
+    """Six windows whose predictions are too high by `gap` from the third on."""
+    monitor = cal.Monitor(every="1d", measures=["ece"], by="side")
+    p = np.repeat([0.3, 0.7], n // 2)
+    for day in range(6):
+        events = np.round((p - gap * (day >= 2)) * n / 2).astype(int)
+        y = (np.tile(np.arange(n // 2), 2) < events).astype(int)
+        monitor.update(y, p, time=day * DAY, by=np.arange(n) % 2)
+    return monitor.evaluate(baseline=of_change)
+
+
+@pytest.mark.parametrize("of_change", [None, (None, 2 * DAY)])
+@pytest.mark.parametrize(("gap", "direction"), [(0.12, "high"), (-0.12, "low")])
+def test_an_alarm_says_in_which_direction_and_how_far(gap, direction, of_change):
+    table = shifted(gap, of_change=of_change)
+    observed = 0.5 - gap
+    clause = (
+        f"since then predictions are too {direction} by 12 points on average "
+        f"(mean prediction 0.500, observed frequency {observed:.3f})"
+    )
+    alarms = [note for note in table.notes if note.startswith("alarm: ")]
+    assert len(alarms) == (1 if of_change is None else 2)
+    assert all(clause in note and clause in repr(table) for note in alarms)
+
+
+def test_evidence_has_one_notation_wherever_it_is_printed():
+    table = shifted(0.25, n=2000, of_change=(None, 2 * DAY))
+    values = [row.e_value for row in table] + [row.e_change for row in table]
+    for part in table.slices:
+        values += [part.e_value, part.e_corrected]
+    texts = [f"{value:.1e}".replace("e+0", "e").replace("e+", "e") for value in values]
+    large = [text for text, value in zip(texts, values, strict=True) if value >= 1000]
+    assert len(large) > 8
+    texts = f"{table!r}\n{table.slices!r}"
+    html = table._repr_html_() + table.slices._repr_html_()
+    for printed in (texts, html, table.to_html()):
+        tables = re.sub(r"<script.*?</script>", "", printed, flags=re.DOTALL)
+        assert not re.search(r"\de\+\d", tables)
+        assert all(re.search(rf"(?<![\d.]){re.escape(text)}\b", tables) for text in large)

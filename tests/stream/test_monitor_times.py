@@ -260,3 +260,21 @@ def test_weeks_begin_on_a_day_that_is_documented(every, first, tmp_path):
         y, p, time=days, groups=days.astype(str)
     )
     assert list(clustered.windows()) == list(monitor.windows())
+
+
+def test_printed_times_keep_their_seconds():
+    monitor = cal.Monitor(every="10s", measures=["ece"], by="site")
+    slices = ["north", "south"] * 100
+    for at in range(0, 60, 10):
+        right = np.full(200, at < 30)
+        monitor.update(right, np.full(200, 0.9), time=86_400 + at, by=slices)
+    span = ("1970-01-02T00:00:10", "1970-01-02T00:00:30")
+    found = monitor.evaluate(baseline=span)
+    assert found.baseline == (
+        "the windows from 1970-01-02 00:00:10 to before 1970-01-02 00:00:30 (400 rows)"
+    )
+    assert "Alarm: changed from the baseline by 1970-01-02 00:00:30 UTC." in found.to_html()
+    until = monitor.evaluate(baseline=(None, "1970-01-02T00:01:00"))
+    assert until.baseline == "the windows before 1970-01-02 00:01 (1200 rows)"
+    alarms = found.slices.display_columns()["alarm"]
+    assert alarms == ["1970-01-02 00:00:30"] * 2

@@ -24,6 +24,7 @@ from calibrant._data.columns import (
     check_labels_are_own,
     column_names,
     pick,
+    take_rows,
 )
 from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
@@ -278,13 +279,14 @@ def _rows_of_long_format(
             values_of("y_proba", part),
             values_of("sample_weight", part),
             given.votes if np.ndim(given.votes) == 0 else values_of("votes", part),
-            _take_frame_rows(data, part),
+            None if data is None else take_rows(data, part),
         )
         for name, part in parts.items()
     }
     rows = _match_by_ids(rows, {name: keys[part] for name, part in parts.items()}, None)
     first = parts[names[0]]
-    return rows, values_of("by", first), values_of("groups", first), _take_frame_rows(data, first)
+    frame = None if data is None else take_rows(data, first)
+    return rows, values_of("by", first), values_of("groups", first), frame
 
 
 def _take_values(values: Any, rows: Index, data: Any, n: int, argument: str) -> Any:
@@ -298,15 +300,6 @@ def _take_values(values: Any, rows: Index, data: Any, n: int, argument: str) -> 
     if array.shape[:1] != (n,):
         raise InputError(f"{argument} must have one entry per row, {n}; got {array.shape[0]}")
     return array[rows]
-
-
-def _take_frame_rows(data: Any, rows: Index) -> Any:
-    """The rows of a frame with these numbers; None without a frame."""
-    if data is None:
-        return None
-    import narwhals as nw
-
-    return nw.from_native(data, eager_only=True)[rows.tolist()].to_native()
 
 
 def _check_same_rows(samples: Mapping[str, Samples]) -> None:

@@ -76,18 +76,20 @@ def _with_columns(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any])
 
     `y_proba` has the name or names of each predictor's columns; other columns stay.
     """
+    new = {}
+    for name, names in y_proba.items():
+        if isinstance(names, str):
+            new[names] = out[name]
+        else:
+            columns = out[name].reshape(-1, len(names))
+            new.update({column: columns[:, j] for j, column in enumerate(names)})
+    if isinstance(data, Mapping):
+        return {**data, **new}
     import narwhals as nw
 
     frame = nw.from_native(data, eager_only=True)
-    columns = []
-    for name, names in y_proba.items():
-        each = [names] if isinstance(names, str) else list(names)
-        values = out[name].reshape(len(frame), len(each))
-        columns += [
-            nw.new_series(column, values[:, j], backend=frame.implementation)
-            for j, column in enumerate(each)
-        ]
-    return frame.with_columns(*columns).to_native()
+    series = [nw.new_series(*each, backend=frame.implementation) for each in new.items()]
+    return frame.with_columns(*series).to_native()
 
 
 def _check_validation(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:

@@ -105,10 +105,12 @@ from_logprobs : bool
 classes : sequence
     Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
 data : data frame, mapping, str or path-like
-    Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-    DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
+    Frame whose columns the other arguments name: pandas, polars, PyArrow, or a mapping of names
+    to arrays. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and paths of Parquet files are
+    summed by their own engine.
 data (in memory) : data frame or mapping
-    Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    Frame in memory whose columns the other arguments name: pandas, polars, PyArrow, or a
+    mapping of names to arrays.
 missing : {"error", "drop"}
     What to do with rows in which a value is missing: raise an error, or drop and count them.
 groups : array-like of shape (n,) or str

@@ -9,9 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any, Literal
 
+import numpy as np
+
 from calibrant._core.errors import InputError, MissingExtra, nearest
 from calibrant._core.messages import name_of, setting, worded
-from calibrant._data.arrays import collect_hint, full_name, is_elsewhere
+from calibrant._core.typing import Index
+from calibrant._data.arrays import collect_hint, full_name, is_elsewhere, to_array
 
 # The marks between the parts of a column's name; split by it, "p_cat" is ["p", "_", "cat"].
 _MARK = re.compile(r"([._/ -])")
@@ -330,9 +333,11 @@ def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argumen
 
 
 def pick(data: Any, names: Any, argument: str) -> Any:
-    """The column (for one name) or columns (for a list of names) of a frame in memory; `argument`
-    is the name of the columns in errors.
+    """The column (for one name) or columns (for a list of names) of a frame in memory, or of a
+    mapping of names to columns; `argument` is the name of the columns in errors.
     """
+    if isinstance(data, Mapping):
+        return _pick_from_mapping(data, names, argument)
     import narwhals as nw
 
     try:
@@ -346,17 +351,40 @@ def pick(data: Any, names: Any, argument: str) -> Any:
             f"data={os.fspath(data)!r} names a file, but this function needs its rows in memory: "
             "read it with your frame library, such as polars.read_parquet"
             if isinstance(data, str | os.PathLike)
-            else f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
+            else "data must be a pandas, polars or pyarrow frame, or map names to columns; "
+            f"got {full_name(data)}"
         ) from error
     wanted = checked_column_names(names, argument, frame.columns)
-    if not wanted:
-        raise InputError(f"with data=, {argument} must name a column; it names none")
     if isinstance(names, str):
         column = frame[names]
         # polars reads this name as a pattern, even if it is the name of the only column.
         return (column.alias("column") if names.startswith("^") else column).to_native()
     # By position, because polars reads names such as '*' as patterns.
     return frame[:, [frame.columns.index(name) for name in wanted]].to_native()
+
+
+def _pick_from_mapping(data: Mapping[str, Any], names: Any, argument: str) -> Any:
+    """The column of this name as it is, or the columns of a list of names as one array (n, k)."""
+    wanted = checked_column_names(names, argument, list(data))
+    if isinstance(names, str):
+        return data[names]
+    columns = [to_array(data[name], name) for name in wanted]
+    for name, column in zip(wanted, columns, strict=True):
+        if column.ndim != 1 or column.size != columns[0].size:
+            raise InputError(
+                f"{name_of(argument)} names the column {name!r} of the shape {column.shape}: "
+                f"{wanted[0]!r} has the shape {columns[0].shape}. Give one value per row in each"
+            )
+    return np.stack(columns, axis=1)
+
+
+def take_rows(data: Any, rows: Index) -> Any:
+    """The rows with these numbers of a frame in memory, or of a mapping of names to columns."""
+    if isinstance(data, Mapping):
+        return {name: to_array(column, name)[rows] for name, column in data.items()}
+    import narwhals as nw
+
+    return nw.from_native(data, eager_only=True)[rows.tolist()].to_native()
 
 
 def checked_column_names(names: Any, argument: str, known: Collection[str]) -> Sequence[str]:
@@ -368,6 +396,8 @@ def checked_column_names(names: Any, argument: str, known: Collection[str]) -> S
         raise InputError(
             f"with data=, {argument} must be a column's name or a list of names; got {names!r}"
         )
+    if not wanted:
+        raise InputError(f"with data=, {argument} must name a column; it names none")
     for name in wanted:
         if name not in known:
             raise InputError(

@@ -71,6 +71,11 @@ def moment(us: int) -> datetime:
     return EPOCH + timedelta(microseconds=us)
 
 
+def time_as_text(time: datetime) -> str:
+    """A time as text, without seconds of 0, and without the hour at midnight."""
+    return time.strftime("%Y-%m-%d %H:%M:%S").removesuffix(":00").removesuffix(" 00:00")
+
+
 def _times_of_array(array: NDArray[Any], argument: str, masked: Mask | None = None) -> Times:
     """The times (microseconds since 1970) of an array of datetimes, of seconds since 1970, or of
     texts and objects, and a mask of the missing ones. `masked` marks entries that are known to be

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from calibrant._data.times import time_as_text
 from calibrant.results._base import TableOfRows, column
 from calibrant.results._rendering import Evidence
 
@@ -117,10 +118,7 @@ class WindowSlices(TableOfRows[WindowSlice]):
         for name in (self.evidence, "e_corrected"):
             columns[name] = [Evidence(value) for value in columns[name]]
         for name in ("start", "alarm"):
-            columns[name] = [
-                "" if time is None else f"{time:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
-                for time in columns[name]
-            ]
+            columns[name] = ["" if time is None else time_as_text(time) for time in columns[name]]
         return columns
 
     @property

@@ -69,6 +69,11 @@ class FileSummary(StreamSummary):
         return False
 
     @property
+    def equal_mass_bins_are_exact(self) -> bool:
+        """Whether a measure needs bins of equal mass, so that they are refined."""
+        return (self.scalar, MASS) in self._columns_to_refine()
+
+    @property
     def rule(self) -> Rule:
         """The rule of the truthful measures: quantile bins, or the user's rule for all measures."""
         return self.cells.rule if self.own_bins else Quantile(self.cells.rule.m)

@@ -90,7 +90,9 @@ def report_of_files(
     view_cells = ViewCells.with_count(kind_and_count(fixed)[1])
     share = min(1.0, DRAWN / n)
     samples, sums_by_cell = _draw_and_sum(summary.refiner, notion, view_cells.cells, share, seed)
-    exact = summary.quantile_bins if isinstance(quantile, Quantile) else None
+    # No pass refines bins that no measure needs: then the diagram has those of cells.
+    refined = isinstance(quantile, Quantile) and summary.equal_mass_bins_are_exact
+    exact = summary.equal_mass_bins if refined else None
     levels = partial(Summary(samples).table, notion, LevelSets())
     work: tuple[Callable[[], Any], ...] = (
         lambda: view_of_sums(sums_by_cell, view_cells, samples, notion, level, quantile, exact),

@@ -14,7 +14,7 @@ from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
-from calibrant._data.times import moment
+from calibrant._data.times import moment, time_as_text
 from calibrant._inference.change import running_change
 from calibrant._inference.streams import counts_once, p_of_change, shift_of
 from calibrant.results._evaluation import Evaluation
@@ -88,9 +88,9 @@ def fixed_baseline(given: Any, sums: WindowedSums, notion: str) -> Baseline | No
         own = sums.between(start, stop)
         if not own.weight > 0:
             raise InputError(f"{name_of('baseline')} is a time span without rows")
-        since = "" if start is None else f"from {_time_as_text(start)} to "
+        since = "" if start is None else f"from {time_as_text(moment(start))} to "
         rows = counted(own.n_rows, "row", "")
-        named = f"the windows {since}before {_time_as_text(stop)} ({rows})"
+        named = f"the windows {since}before {time_as_text(moment(stop))} ({rows})"
         return Baseline(own.summary().bins, own.soft, named, sums.grouped, start, stop)
     grouped = None
     if not isinstance(given, Accumulator) and hasattr(given, "total"):
@@ -105,11 +105,6 @@ def fixed_baseline(given: Any, sums: WindowedSums, notion: str) -> Baseline | No
 def _unlike(own: str, other: str) -> InputError:
     """The error for a baseline that has other bins, or bins of another kind."""
     return InputError(f"baseline must have the monitor's bins ({own}); it has {other}")
-
-
-def _time_as_text(us: int) -> str:
-    """A time in microseconds since 1970 as text, without the hour at midnight."""
-    return f"{moment(us):%Y-%m-%d %H:%M}".removesuffix(" 00:00")
 
 
 def _rows_of(n: int) -> str:

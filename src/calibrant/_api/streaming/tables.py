@@ -27,7 +27,7 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
 from calibrant._data.checks import TWO_COLUMNS
-from calibrant._data.times import moment
+from calibrant._data.times import moment, time_as_text
 from calibrant._inference.streams import counts_once, running_e_values
 from calibrant._measures.catalogue import Measure
 from calibrant.results._verdict import mean_words
@@ -158,7 +158,7 @@ def _summary_notes(windows: Windows, *, confidence: bool) -> list[str]:
     known = [window for window in windows if not math.isnan(window.p_value)]
     if known:
         out = windows.standing_out
-        which = f", the first {_time_as_text(out[0].start)}" if out else ""
+        which = f", the first {time_as_text(out[0].start)}" if out else ""
         notes.append(
             f"{len(out) or 'none'} of {counted(len(known), 'window', '')} "
             f"{'are' if len(out) > 1 else 'is'} significantly miscalibrated, corrected for the "
@@ -166,13 +166,13 @@ def _summary_notes(windows: Windows, *, confidence: bool) -> list[str]:
         )
     if windows.alarm is not None:
         notes.append(
-            f"alarm: by {_time_as_text(windows.alarm.start)} the evidence against calibration had "
+            f"alarm: by {time_as_text(windows.alarm.start)} the evidence against calibration had "
             f"reached {ALARM:g} (e_value){_gap_since(windows, windows.alarm, confidence)}. With "
             "calibrated predictions, this ever happens with a chance of at most 5%"
         )
     if windows.change_alarm is not None:
         notes.append(
-            f"alarm: by {_time_as_text(windows.change_alarm.start)} the evidence of a change from "
+            f"alarm: by {time_as_text(windows.change_alarm.start)} the evidence of a change from "
             f"the baseline had reached {ALARM:g} (e_change)"
             f"{_gap_since(windows, windows.change_alarm, confidence)}. Without a change, this ever "
             "happens with a chance of at most 5%"
@@ -229,11 +229,6 @@ def _notes(sums: WindowedSums, starts: list[int], n_without_time: int) -> list[s
             f"({setting('missing', 'drop')})"
         )
     return notes
-
-
-def _time_as_text(start: datetime) -> str:
-    """A time as text, without seconds of 0, and without the hour at midnight."""
-    return start.strftime("%Y-%m-%d %H:%M:%S").removesuffix(":00").removesuffix(" 00:00")
 
 
 def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from calibrant._data.times import time_as_text
 from calibrant._measures.catalogue import entry_of
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import render_result_page
@@ -119,7 +120,8 @@ def _alarm_sentence(windows: WindowsData, has_evidence: bool, has_change: bool) 
     """
     alarm = windows.change_alarm if has_change else windows.alarm
     if alarm is not None:
-        when = f"{alarm.start:%Y-%m-%d %H:%M} UTC".replace(" 00:00 UTC", "")
+        start = time_as_text(alarm.start)
+        when = f"{start} UTC" if ":" in start else start
         what = "changed from the baseline" if has_change else "miscalibrated"
         return f"Alarm: {what} by {when}.", "bad"
     if windows.slices is not None and windows.slices.alarms:
