@@ -86,7 +86,7 @@ def test_audit_of_an_unknown_measure_is_one_sentence():
 
 def test_reproduce_prints_a_paper(monkeypatch):
     # With the one pool that wheels have: tests/papers looks at the others.
-    monkeypatch.setattr(truthful, "KEPT", {"cross": truthful.KEPT["cross"]})
+    monkeypatch.setattr(truthful, "SHIPPED", {"cross": truthful.SHIPPED["cross"]})
     made = cache(papers.reproduce)
     monkeypatch.setattr(papers, "reproduce", lambda paper, progress, **rest: made(paper, **rest))
     done = run("reproduce", "truthful", "--quick")

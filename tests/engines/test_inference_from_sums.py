@@ -272,7 +272,7 @@ def test_checks_of_sums_hold_fails_against_all_limits_together():
     stream.update(rows["y"], rows["p"])
     none: dict[str, float] = {}
     at_most = {"ece": 0.02, "brier": 0.3}
-    limits = limits_by_name(at_most, none, "binary")
+    limits = limits_by_name("binary", at_most, none)
     values = stream.evaluate(measures=["ece", "brier"]).values
     sums = PooledSums(stream.summary(), stream.rules)
     found = check_sums(sums, values, limits, 4000, 0, level=0.95, seed=0)

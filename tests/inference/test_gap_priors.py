@@ -87,6 +87,18 @@ def test_priors_differ_where_the_gaps_do_not_speak_against_it():
     assert allowed((0.0, -3.0), (-3.0, 0.0)) == [(0, 1)]
 
 
+def test_predictors_of_the_same_bins_have_no_gaps_of_their_own():
+    y, u = stated(600, 4, np.zeros(10))
+    same, half, apart = pair_of(y, u, u - 0.01), pair_of(y, u, u[::-1]), pair_of(y, u, u * 0.1)
+    assert same._freedom == 0.0 < half._freedom
+    gaps, free = same._room(0)
+    np.testing.assert_allclose(gaps, 0.01, atol=1e-12)
+    assert not free.any()
+    # All rows of the first are in one bin of the second: a tenth of them may be off alone.
+    np.testing.assert_allclose(apart._room(0)[1], 1.0)
+    np.testing.assert_allclose(apart._room(1)[1], 0.0, atol=1e-9)
+
+
 def mean_gap(gap, weight):
     return (weight * np.abs(gap)).sum(axis=1) / weight.sum(axis=1)
 

@@ -110,7 +110,7 @@ def test_a_pool_is_ranked_and_goes_on_a_page(tmp_path):
 def test_the_kept_pools_show_what_the_paper_says(monkeypatch):
     """Those of halves have tests of their own below."""
     sizes, ranked = {"within": 2000, "cross": 1350}, {}
-    monkeypatch.setattr(truthful, "KEPT", {name: truthful.KEPT[name] for name in sizes})
+    monkeypatch.setattr(truthful, "SHIPPED", {name: truthful.SHIPPED[name] for name in sizes})
 
     def rank_and_keep(columns, rank=truthful.rank_pool):
         return ranked.setdefault(len(columns["trace"]), rank(columns))
@@ -393,7 +393,7 @@ def test_sentences_of_the_documentation_about_table_1_follow_the_numbers():
         for e in ("conf_ece", "conf_ce", "conf_ce_corrected")
     )
     assert f"by up to {moved:.2f} (one standard deviation)" in docs
-    assert "7 times as wide" in one._margins() and "seven times as wide" in docs
+    assert "7 times as wide" in one._margins_sentence() and "seven times as wide" in docs
     inside, of_corrected = [], []
     for real in ten.real.values():
         for error in ("conf_ce_corrected", "classwise_ce"):
@@ -494,11 +494,16 @@ def test_losses_of_a_halved_pool_are_compared_on_one_half_with_real_labels():
 def test_sentences_about_table_1_follow_the_numbers():
     """Turned over, the same pool says the opposite."""
     table = kept_table("cifar100_within")
-    assert "in every part it holds that classwise LinCE keeps the order" in table._verdicts()
+    assert (
+        "in every part it holds that classwise LinCE keeps the order" in table._verdicts_sentence()
+    )
     columns = dict(kept_pool().columns)
     columns["classwise_ce_5"] = [-value for value in columns["classwise_ce_5"]]
     turned = truthful_ranks.TableOne(truthful_ranks.HalvedPool(columns), 0)
-    assert "in no part does it hold that classwise LinCE keeps the order" in turned._verdicts()
+    assert (
+        "in no part does it hold that classwise LinCE keeps the order"
+        in turned._verdicts_sentence()
+    )
     assert turned.claims()["all epochs"][3].startswith("does not hold: -0.75")
 
 

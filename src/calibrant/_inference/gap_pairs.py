@@ -408,7 +408,8 @@ class GapPair:
 
     def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array]]]:
         """For each case, draws of the true difference under the first prior, (draws,), and a list
-        of the roots (a sample's difference less the true one) under each pair of priors.
+        of the roots (a sample's difference less the true one) under each pair of priors. Roots
+        under different priors count by the share of gaps that are free to differ (`_room`).
 
         The first case has no constraint; then each predictor has the gaps (mean target less
         prediction) at 0 that may be.
@@ -424,7 +425,8 @@ class GapPair:
             for a, b in posteriors.pairs:
                 (true, sample), (other_true, other_sample) = values[a][0], values[b][1]
                 differences.append(true - other_true)
-                roots.append(sample - other_sample - (true - other_true))
+                root = sample - other_sample - (true - other_true)
+                roots.append(root if a == b else roots[0] + self._freedom * (root - roots[0]))
             yield differences[0], roots
 
     def _values(self, reading: Reading, true: Array, j: int) -> tuple[Array, Array]:
@@ -441,12 +443,41 @@ class GapPair:
         weight = np.broadcast_to(slots.weight, true.shape)
         return reading.of_population(true, weight), reading.of_sample(drawn_gap, drawn_weight)
 
+    @cached_property
+    def _freedom(self) -> float:
+        """How far the gaps (mean target less prediction) of the two predictors can differ: the root
+        of the share of a gap that one can have without the other, as for standard deviations. It is
+        0 for predictors whose slots (bins) have the same rows.
+        """
+        parts = [np.average(self._room(j)[1], weights=self.moments.slots[j].weight) for j in (0, 1)]
+        return float(np.sqrt(np.mean(parts)))
+
+    def _room(self, j: int) -> tuple[Array, Array]:
+        """How large gaps (mean target less prediction) of predictor j can be if the other one is
+        calibrated: as much as the mean predictions of a slot's (bin's) rows are apart, and a share
+        of the size that gaps of other rows have, (slots,) each.
+
+        A slot with the same rows as one of the other predictor has a gap by as much as predictions
+        are apart. Where it has only a part of those rows, their targets may also be too high by as
+        much as the targets of the rest are too low. On different rows there is no bound.
+        """
+        slots, other = self.moments.slots[j], self.moments.slots[1 - j]
+        overlap = self.moments.overlap
+        if overlap is None:
+            return np.full(slots.size, np.inf), np.ones(slots.size)
+        shared = (overlap if j == 0 else overlap.T) * np.sqrt(np.outer(slots.weight, other.weight))
+        of_slot = shared / np.maximum(slots.weight, 1e-300)[:, None]
+        of_other = np.clip(shared / np.maximum(other.weight, 1e-300), 1e-300, 1.0)
+        apart = np.abs(of_slot @ other.mean_u - slots.mean_u)
+        return apart, (of_slot * np.minimum((1.0 - of_other) / of_other, 1.0)).sum(axis=1)
+
     def _largest_value(self, readings: Sequence[Reading], j: int, chance: float) -> float:
         """The largest true value that predictor j may have if the other one is calibrated.
 
         Its gaps (mean target less prediction) have one size in all slots (bins), for which a sample
-        shows a difference as small as the observed one with the probability `chance`. Their signs
-        are drawn, given the observed gaps.
+        shows a difference as small as the observed one with the probability `chance`; they are
+        smaller where slots have no room for it (`_room`). Their signs are drawn, given the observed
+        gaps.
         """
         from scipy.optimize import brentq
         from scipy.special import expit, ndtr
@@ -455,16 +486,20 @@ class GapPair:
         gap, mean = self.moments.stacked("gap"), self.moments.stacked("mean_u")
         noise = np.ones(self.moments.size)
         noise[index[there]] = np.einsum("rii->ri", self._covariances)[there]
-        weight = self.moments.stacked("weight") * (self.moments.owners == j)
+        own = self.moments.owners == j
+        weight = self.moments.stacked("weight") * own
         uniform = ndtr(self.noise.normal(self.moments.size, 13))
         no_gaps = np.zeros((self.noise.n_draws, self.moments.slots[1 - j].size))
         _, calibrated = self._values(readings[1 - j], no_gaps, 1 - j)
         observed = readings[j].value - readings[1 - j].value
+        apart, free = np.zeros(self.moments.size), np.zeros(self.moments.size)
+        apart[own], free[own] = self._room(j)
 
         def values(size: float) -> tuple[Array, Array]:
             """True values of predictor j, and differences of samples, for gaps of this size."""
             up = uniform < expit(2.0 * size * gap / noise)
-            gaps = np.clip(np.where(up, size, -size), -mean, 1.0 - mean)
+            largest = np.minimum(size, apart + size * free)
+            gaps = np.clip(np.where(up, largest, -largest), -mean, 1.0 - mean)
             true, sample = self._values(readings[j], self.moments.parts(gaps)[j], j)
             return true, sample - calibrated
 
