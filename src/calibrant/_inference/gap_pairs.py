@@ -416,7 +416,8 @@ class GapPair:
         """
         unconstrained = np.zeros(self.moments.size, dtype=bool)
         for case in (unconstrained, *(r.may_be_zero for r in readings if r.may_be_zero.any())):
-            differences, roots = [], []
+            differences: list[Array] = []
+            roots: list[Array] = []
             posteriors = self._true_gaps(case)
             values = [
                 [self._values(readings[j], self.moments.parts(gaps)[j], j) for j in range(2)]
