@@ -1,9 +1,12 @@
 """Two predictors with priors of different kinds, and one beside a predictor that may be right."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
+import calibrant as cal
 from calibrant._core.binning import EqualWidth
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.cells import problem_of
@@ -87,16 +90,108 @@ def test_priors_differ_where_the_gaps_do_not_speak_against_it():
     assert allowed((0.0, -3.0), (-3.0, 0.0)) == [(0, 1)]
 
 
-def test_predictors_of_the_same_bins_have_no_gaps_of_their_own():
+def test_a_predictor_beside_one_that_is_right_is_off_by_their_distance():
     y, u = stated(600, 4, np.zeros(10))
-    same, half, apart = pair_of(y, u, u - 0.01), pair_of(y, u, u[::-1]), pair_of(y, u, u * 0.1)
-    assert same._freedom == 0.0 < half._freedom
-    gaps, free = same._room(0)
-    np.testing.assert_allclose(gaps, 0.01, atol=1e-12)
-    assert not free.any()
+    lower, half, narrow = pair_of(y, u, u - 0.01), pair_of(y, u, u[::-1]), pair_of(y, u, u * 0.1)
+    for j, distance in ((0, -0.01), (1, 0.01)):
+        np.testing.assert_allclose(lower._rooms[j].limits(), distance, atol=1e-12)
     # All rows of the first are in one bin of the second: a tenth of them may be off alone.
-    np.testing.assert_allclose(apart._room(0)[1], 1.0)
-    np.testing.assert_allclose(apart._room(1)[1], 0.0, atol=1e-9)
+    np.testing.assert_allclose(narrow._rooms[0].free, 1.0)
+    np.testing.assert_allclose(narrow._rooms[1].free, 0.0, atol=1e-9)
+    usual = half._rooms[0].usual
+    assert usual == np.sqrt(np.average(half.moments.slots[0].gap ** 2, weights=np.bincount(
+        half.moments.slots[0].index[:, 0])))  # fmt: skip
+    # These may have any gap between none and the distance, and a usual one beside it.
+    room = narrow._rooms[0]
+    for size, more in ((np.inf, room.usual), (0.5 * room.usual, 0.5 * room.usual)):
+        ends = np.sort([room.apart, np.zeros(10)], axis=0) + np.array([[-more], [more]])
+        np.testing.assert_allclose(room.limits(size), ends)
+
+
+def test_how_far_gaps_can_differ_is_0_for_a_predictor_and_itself():
+    y, u = stated(600, 4, np.zeros(10))
+    freedom = [pair_of(y, u, v)._freedom for v in (u, u - 1e-6, u - 0.01, u[::-1])]
+    assert freedom[0] == 0.0 < freedom[1] < 0.01 < freedom[2] < freedom[3] <= 1.0
+    np.testing.assert_allclose(freedom[2] ** 2, 0.01 * np.mean([
+        1 / room.usual for room in pair_of(y, u, u - 0.01)._rooms]), rtol=1e-9)  # fmt: skip
+
+
+def test_targets_of_their_own_leave_room_for_them():
+    """Top labels: whether the prediction is right is another target for each predictor."""
+    y, u = stated(600, 5, np.zeros(10))
+    other = np.where(np.arange(600) % 4 == 0, 1 - y, y)
+    slots = [Slots.of_problem(problem_of(to_samples(z, u), "binary", EqualWidth(10)))
+             for z in (y, other)]  # fmt: skip
+    pair = GapPair(SlotNoise(second_moments(tuple(slots), None), 40, 0))
+    changed = np.bincount((10 * u).astype(int), y != other) / np.bincount((10 * u).astype(int))
+    np.testing.assert_allclose(pair._rooms[0].limits(), [-changed, changed], atol=1e-12)
+
+
+def test_rows_that_the_other_predictor_does_not_count_may_be_off_alone():
+    y, u = stated(600, 6, np.zeros(10))
+    slots = [Slots.of_problem(problem_of(to_samples(y, u), "binary", EqualWidth(10)))] * 2
+    left_out = np.arange(600) % 4 == 0
+    slots[1] = replace(slots[1], w=np.where(left_out, 0.0, 1.0)[:, None])
+    room = GapPair(SlotNoise(second_moments(tuple(slots), None), 40, 0))._rooms[0]
+    tenth = (10 * u).astype(int)
+    np.testing.assert_allclose(room.free, np.bincount(tenth, left_out) / np.bincount(tenth))
+
+
+def test_gaps_beside_a_predictor_that_is_right_are_known():
+    y, u = stated(600, 7, np.zeros(10))
+    pair = pair_of(y, u, u + 0.02)
+    for j, distance in ((0, -0.02), (1, 0.02)):
+        zero = pair.moments.owners == j
+        for gaps in pair._true_gaps(zero).gaps:
+            own, other = pair.moments.parts(gaps)[j], pair.moments.parts(gaps)[1 - j]
+            assert not own.any()
+            np.testing.assert_allclose(other, distance, atol=1e-12)
+    nobody = np.zeros(pair.moments.size, dtype=bool)
+    assert np.ptp(pair._true_gaps(nobody).gaps[0]) > 0.02
+
+
+def test_gaps_are_known_only_where_all_rows_have_a_predictor_that_is_right():
+    y, u = stated(600, 7, np.zeros(10))
+    pair = pair_of(y, u, u + 0.02)
+    zero = (pair.moments.owners == 0) & (np.arange(pair.moments.size) < 4)
+    low, high = pair._rooms[1].limits_where(zero)
+    np.testing.assert_allclose(low[:4], high[:4])
+    assert (low[4:] == -np.inf).all() and (high[4:] == np.inf).all()
+
+
+def test_the_largest_value_is_the_distance_to_the_predictor_that_is_right():
+    y, u = stated(600, 7, np.zeros(10))
+    pair, nobody = pair_of(y, u, u + 0.02), np.zeros(20, dtype=bool)
+    readings = [
+        Reading(mean_gap, mean_gap, float(mean_gap(s.gap[None], s.weight[None])[0]), nobody)
+        for s in pair.moments.slots
+    ]
+    for j in (0, 1):
+        assert pair._largest_value(readings, j, 0.025) == pytest.approx(0.02)
+
+
+def test_a_measure_that_is_not_of_bins_does_not_see_which_cell_a_row_is_in():
+    """Some rows of a cell are in the next one after a nudge, but not in the one after that."""
+    rng = np.random.default_rng(93)
+    u = rng.random(2000)
+    y = (rng.random(2000) < u).astype(int)
+    widths = []
+    for v in (u, np.clip(u * 1.01, 0.0, 1.0), rng.permutation(u)):
+        found = cal.compare(y, {"first": u, "second": v}, measures=["smooth_ece"])
+        interval = found.difference("first", "second", "smooth_ece")
+        widths.append((interval.high - interval.low) / max(np.abs(u - v).mean(), 1e-12))
+    assert widths[0] == 0.0
+    assert widths[1] < 2.7
+    assert widths[2] < 0.25
+
+
+@pytest.mark.parametrize("measure", ["ece", "ace", "mce", "smooth_ece", "ks_error", "cutoff_ce"])
+def test_two_errors_are_no_farther_apart_than_their_predictions(measure):
+    """The limits hold that bound, and little more."""
+    y, u = stated(800, 8, 0.03 * np.sin(np.arange(10)))
+    found = cal.compare(y, {"first": u, "second": u + 0.004}, measures=[measure], bins=10)
+    interval = found.difference("first", "second", measure)
+    assert max(-interval.low, interval.high) <= 0.004 * 1.3
 
 
 def mean_gap(gap, weight):
@@ -160,7 +255,9 @@ def test_the_largest_value_is_a_limit_on_the_side_of_the_predictor_that_is_off(f
     readings[j] = Reading(mean_gap, mean_gap, readings[j].value, np.zeros_like(off))
     low, high, _ = pair.limits(readings, 0.95)
     largest = pair._largest_value(readings, j, 0.025)
-    assert (0 < low < largest == high) if first else (low == -largest < high < 0)
+    ends = (low, largest) if first else (-largest, high)
+    assert (low, high) == pytest.approx(ends, rel=1e-9)
+    assert low > 0 if first else high < 0
 
 
 def test_limits_hold_gaps_that_change_their_sign_from_bin_to_bin():

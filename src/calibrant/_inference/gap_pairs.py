@@ -19,9 +19,11 @@ Where the two predictors err in opposite directions, shifts and slopes have a pr
 Closure: where a predictor's noise floor does not reject that it is calibrated, its gaps may all be
 exactly 0. The limits cover that case too, with the other predictor's gaps drawn given that. They
 also cover the largest error that the other may then have: gaps of one size in all bins add least to
-the error of a sample, so it is the largest such size that samples allow. Where the noise floor
-rejects, some classes may be calibrated beside others that are far off: the largest set of classes
-that together show no more than noise has its gaps at 0.
+the error of a sample, so it is the largest such size that samples allow. On the same rows the other
+predictor's gaps are then as large as the two predictions are apart, but for rows that do not share
+their bin (`Room`); nor can two errors be farther apart than the error of such gaps, by the triangle
+inequality. Where the noise floor rejects, some classes may be calibrated beside others that are far
+off: the largest set of classes that together show no more than noise has its gaps at 0.
 """
 
 from __future__ import annotations
@@ -69,6 +71,51 @@ class Posteriors:
 
     gaps: list[Array]
     pairs: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """The gaps (mean target less prediction) that one predictor can have where the other has none.
+
+    A slot (bin) with the same rows as one of the other predictor has a gap of the mean difference
+    of the two predictions, `apart`, (slots,); `relabelled`, (slots,), is by how much the targets
+    differ, where each predictor has its own. Where a slot has only a part of those rows, their
+    targets may also be too high by as much as the targets of the rest are too low. The share of the
+    gap that depends on them is `free`, (slots,): this part is between 0 and what is apart, and more
+    or less than that by the `usual` gap of this predictor, or a smaller one.
+    """
+
+    apart: Array
+    relabelled: Array
+    free: Array
+    usual: float
+    # The share of each slot's rows in each slot of the other predictor, (slots, other slots), and
+    # which slots of both predictors are those of the other one, (p,).
+    shared: Array
+    others: Mask
+
+    @property
+    def share(self) -> Array:
+        """The share of a usual gap that each slot (bin) can have, (slots,), at most 1."""
+        apart = np.abs(self.apart) / max(self.usual, 1e-300)
+        return np.minimum(self.free + apart, 1.0)
+
+    def limits(self, size: float = np.inf) -> tuple[Array, Array]:
+        """The lowest and the highest gap of each slot (bin), (slots,) each, if gaps of other rows
+        are up to `size`.
+        """
+        slack = self.relabelled + min(size, self.usual) * self.free
+        # Where the rows do not share their slots, both predictors may be right.
+        ends = np.stack([self.apart, (1.0 - self.free) * self.apart])
+        return ends.min(axis=0) - slack, ends.max(axis=0) + slack
+
+    def limits_where(self, zero: Mask) -> tuple[Array, Array]:
+        """The lowest and the highest gap of each slot (bin), given that the slots in `zero`, (p,),
+        have none: infinite where its rows are in other slots of the other predictor too.
+        """
+        known = self.shared @ ~zero[self.others] == 0.0
+        low, high = self.limits()
+        return np.where(known, low, -np.inf), np.where(known, high, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,7 +449,9 @@ class GapPair:
         key = zero.tobytes()
         if key not in self._drawn_gaps:
             mean, found = self.moments.stacked("mean_u"), self._posteriors(~zero)
-            gaps = [np.clip(each, -mean, 1.0 - mean) * ~zero for each in found.gaps]
+            least, most = np.concatenate([r.limits_where(zero) for r in self._rooms], axis=1)
+            least, most = np.clip(least, -mean, 1.0 - mean), np.clip(most, -mean, 1.0 - mean)
+            gaps = [np.clip(each, least, most) * ~zero for each in found.gaps]
             self._drawn_gaps[key] = Posteriors(gaps, found.pairs)
         return self._drawn_gaps[key]
 
@@ -448,36 +497,64 @@ class GapPair:
     def _freedom(self) -> float:
         """How far the gaps (mean target less prediction) of the two predictors can differ: the root
         of the share of a gap that one can have without the other, as for standard deviations. It is
-        0 for predictors whose slots (bins) have the same rows.
+        0 for a predictor and itself.
         """
-        parts = [np.average(self._room(j)[1], weights=self.moments.slots[j].weight) for j in (0, 1)]
-        return float(np.sqrt(np.mean(parts)))
+        shares = np.concatenate([room.share for room in self._rooms])
+        return float(np.sqrt(shares @ (self.moments.stacked("weight") / self.moments.totals) / 2.0))
 
-    def _room(self, j: int) -> tuple[Array, Array]:
-        """How large gaps (mean target less prediction) of predictor j can be if the other one is
-        calibrated: as much as the mean predictions of a slot's (bin's) rows are apart, and a share
-        of the size that gaps of other rows have, (slots,) each.
+    @cached_property
+    def _rooms(self) -> list[Room]:
+        """The gaps (mean target less prediction) that each predictor can have where the other
+        predictor has none.
+        """
+        return [self._room(j) for j in (0, 1)]
 
-        A slot with the same rows as one of the other predictor has a gap by as much as predictions
-        are apart. Where it has only a part of those rows, their targets may also be too high by as
-        much as the targets of the rest are too low. On different rows there is no bound.
+    def _room(self, j: int) -> Room:
+        """The room of predictor j's gaps (mean target less prediction). Rows of adjacent slots
+        count as alike for measures that are not of bins: these do not see which cell a row is in.
         """
         slots, other = self.moments.slots[j], self.moments.slots[1 - j]
-        overlap = self.moments.overlap
+        others, overlap = self.moments.owners != j, self.moments.overlap
+        usual = float(np.sqrt(np.average(slots.gap**2, weights=slots.weight)))
         if overlap is None:
-            return np.full(slots.size, np.inf), np.ones(slots.size)
-        shared = (overlap if j == 0 else overlap.T) * np.sqrt(np.outer(slots.weight, other.weight))
-        of_slot = shared / np.maximum(slots.weight, 1e-300)[:, None]
-        of_other = np.clip(shared / np.maximum(other.weight, 1e-300), 1e-300, 1.0)
-        apart = np.abs(of_slot @ other.mean_u - slots.mean_u)
-        return apart, (of_slot * np.minimum((1.0 - of_other) / of_other, 1.0)).sum(axis=1)
+            unknown = np.full(slots.size, np.inf)
+            shared = np.ones((slots.size, other.size))
+            return Room(np.zeros(slots.size), unknown, np.ones(slots.size), usual, shared, others)
+        weight = (overlap if j == 0 else overlap.T) * np.sqrt(np.outer(slots.weight, other.weight))
+        shared = weight / np.maximum(slots.weight, 1e-300)[:, None]
+        of_other = weight / np.maximum(other.weight, 1e-300)
+        if self.noise.fine is not None:
+            padded = np.pad(of_other, ((1, 1), (0, 0)))
+            of_other = padded[:-2] + of_other + padded[2:]
+        of_other = np.clip(of_other, 1e-300, 1.0)
+        free = (shared * np.minimum((1.0 - of_other) / of_other, 1.0)).sum(axis=1)
+        # Rows that the other predictor does not count tell nothing of this one.
+        free += np.maximum((slots.weight > 0) - shared.sum(axis=1), 0.0)
+        apart, relabelled = slots.mean(other.u - slots.u), slots.mean(np.abs(other.z - slots.z))
+        return Room(apart, relabelled, free, usual, shared, others)
+
+    def _largest_difference(self, readings: Sequence[Reading]) -> float:
+        """A bound of the distance of the two true errors, by the triangle inequality: the error of
+        gaps (mean target less prediction) as large as the room of one predictor's gaps about those
+        of the other, in the sample of all drawn ones where it is largest.
+        """
+        most = 0.0
+        for j, reading in enumerate(readings):
+            gaps, weight = np.abs(self._rooms[j].limits()).max(axis=0), self.noise.drawn[1][j]
+            if self.noise.fine is not None:
+                gaps = gaps[self.noise.fine.parents[j]]
+            if not np.isfinite(gaps).all():
+                return np.inf
+            drawn = np.broadcast_to(np.minimum(gaps, 1.0), weight.shape)
+            most = max(most, float(reading.of_population(drawn, weight).max()))
+        return most
 
     def _largest_value(self, readings: Sequence[Reading], j: int, chance: float) -> float:
         """The largest true value that predictor j may have if the other one is calibrated.
 
         Its gaps (mean target less prediction) have one size in all slots (bins), for which a sample
         shows a difference as small as the observed one with the probability `chance`; they are
-        smaller where slots have no room for it (`_room`). Their signs are drawn, given the observed
+        as the slots have room for them (`Room`). Their signs are drawn, given the observed
         gaps.
         """
         from scipy.optimize import brentq
@@ -488,19 +565,19 @@ class GapPair:
         noise = np.ones(self.moments.size)
         noise[index[there]] = np.einsum("rii->ri", self._covariances)[there]
         own = self.moments.owners == j
-        weight = self.moments.stacked("weight") * own
         uniform = ndtr(self.noise.normal(self.moments.size, 13))
         no_gaps = np.zeros((self.noise.n_draws, self.moments.slots[1 - j].size))
         _, calibrated = self._values(readings[1 - j], no_gaps, 1 - j)
         observed = readings[j].value - readings[1 - j].value
-        apart, free = np.zeros(self.moments.size), np.zeros(self.moments.size)
-        apart[own], free[own] = self._room(j)
+        room = self._rooms[j]
 
         def values(size: float) -> tuple[Array, Array]:
             """True values of predictor j, and differences of samples, for gaps of this size."""
             up = uniform < expit(2.0 * size * gap / noise)
-            largest = np.minimum(size, apart + size * free)
-            gaps = np.clip(np.where(up, largest, -largest), -mean, 1.0 - mean)
+            gaps = np.where(up, size, -size)
+            gaps[:, ~own] = 0.0
+            gaps[:, own] = np.clip(gaps[:, own], *room.limits(size))
+            gaps = np.clip(gaps, -mean, 1.0 - mean)
             true, sample = self._values(readings[j], self.moments.parts(gaps)[j], j)
             return true, sample - calibrated
 
@@ -508,7 +585,7 @@ class GapPair:
             """What nearly all samples exceed, less the observed difference."""
             return quantiles(values(size)[1], (chance,))[0] - observed
 
-        most = 4.0 * float(np.sqrt(np.average(gap**2, weights=weight)))
+        most = 4.0 * room.usual
         size = 0.0 if excess(0.0) >= 0.0 else most
         if size > 0.0 and excess(most) > 0.0:
             size = brentq(excess, 0.0, most, xtol=SIZE_STEP * most, rtol=SIZE_STEP)
@@ -539,6 +616,9 @@ class GapPair:
                 largest = self._largest_value(readings, 1 - j, tail)
                 ends.append(largest if j == 1 else -largest)
         low, high = min(ends), max(ends)
+        most = self._largest_difference(readings)
+        if low < most and high > -most:
+            low, high = max(low, -most), min(high, most)
         return low, high, min(max(estimates[0], low), high)
 
 
