@@ -98,12 +98,18 @@ def test_a_predictor_beside_one_that_is_right_is_off_by_their_distance():
     # All rows of the first are in one bin of the second: a tenth of them may be off alone.
     np.testing.assert_allclose(narrow._rooms[0].free, 1.0)
     np.testing.assert_allclose(narrow._rooms[1].free, 0.0, atol=1e-9)
-    usual = half._rooms[0].usual
-    assert usual == np.sqrt(np.average(half.moments.slots[0].gap ** 2, weights=np.bincount(
-        half.moments.slots[0].index[:, 0])))  # fmt: skip
+    slots = half.moments.slots[0]
+    mean_square = np.average(slots.gap**2, weights=slots.weight)
+    # Every bin shares one with the bin of the largest gap.
+    usual = max(mean_square**0.5, np.abs(slots.gap).max())
+    np.testing.assert_allclose(half._rooms[0].usual, usual)
+    np.testing.assert_allclose(
+        lower._rooms[0].usual,
+        np.maximum(np.abs(lower.moments.slots[0].gap), mean_square**0.5),
+    )
     # These may have any gap between none and the distance, and a usual one beside it.
     room = narrow._rooms[0]
-    for size, more in ((np.inf, room.usual), (0.5 * room.usual, 0.5 * room.usual)):
+    for size, more in ((np.inf, room.usual[0]), (0.01, 0.01)):
         ends = np.sort([room.apart, np.zeros(10)], axis=0) + np.array([[-more], [more]])
         np.testing.assert_allclose(room.limits(size), ends)
 
@@ -112,8 +118,10 @@ def test_how_far_gaps_can_differ_is_0_for_a_predictor_and_itself():
     y, u = stated(600, 4, np.zeros(10))
     freedom = [pair_of(y, u, v)._freedom for v in (u, u - 1e-6, u - 0.01, u[::-1])]
     assert freedom[0] == 0.0 < freedom[1] < 0.01 < freedom[2] < freedom[3] <= 1.0
-    np.testing.assert_allclose(freedom[2] ** 2, 0.01 * np.mean([
-        1 / room.usual for room in pair_of(y, u, u - 0.01)._rooms]), rtol=1e-9)  # fmt: skip
+    pair = pair_of(y, u, u - 0.01)
+    shares = [np.average(0.01 / r.usual, weights=s.weight)
+              for r, s in zip(pair._rooms, pair.moments.slots, strict=True)]  # fmt: skip
+    np.testing.assert_allclose(freedom[2] ** 2, np.mean(shares), rtol=1e-9)
 
 
 def test_targets_of_their_own_leave_room_for_them():
@@ -183,6 +191,24 @@ def test_a_measure_that_is_not_of_bins_does_not_see_which_cell_a_row_is_in():
     assert widths[0] == 0.0
     assert widths[1] < 2.7
     assert widths[2] < 0.25
+
+
+def test_a_hair_that_moves_a_crowd_to_the_next_bin_changes_the_error():
+    """Errors of a crowd and of others in its bin cancel, until a hair parts them."""
+    for seed in range(8):
+        rng = np.random.default_rng((94, seed))
+        u = rng.choice([0.05, 0.25, 0.45, 0.55, 0.75, 0.95], 2000)
+        crowd, others = (u == 0.55) & (rng.random(2000) < 0.55), u == 0.55
+        first = np.where(crowd, 0.6 - 1e-9, u)
+        right = np.where(crowd, 0.9, np.where(others, 0.2, u))
+        y = (rng.random(2000) < right).astype(int)
+        found = cal.compare(
+            y, {"first": first, "second": first + 2e-9 * crowd}, measures=["ece"], bins=10
+        )
+        truth = [cal.ece(right, v, bins=10) for v in (first, first + 2e-9 * crowd)]
+        interval = found.difference("first", "second", "ece")
+        assert truth[1] > truth[0] + 0.04
+        assert interval.low <= truth[0] - truth[1] <= interval.high
 
 
 @pytest.mark.parametrize("measure", ["ece", "ace", "mce", "smooth_ece", "ks_error", "cutoff_ce"])

@@ -29,7 +29,7 @@ off: the largest set of classes that together show no more than noise has its ga
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,7 @@ from calibrant._inference.budget import FIT_FROM, FIT_STEPS, SIZE_STEP
 from calibrant._inference.numbers import PLAUSIBLE, SMOOTH_OVER, TREND
 from calibrant._inference.rounding import CERTAIN, JITTER, symmetric_root
 from calibrant._inference.second_moments import SecondMoments, SlotNoise
+from calibrant._inference.slots import Slots
 from calibrant._inference.tails import quantiles
 
 # From gaps and weights of slots, (draws, slots), to the measure of each draw.
@@ -82,13 +83,14 @@ class Room:
     differ, where each predictor has its own. Where a slot has only a part of those rows, their
     targets may also be too high by as much as the targets of the rest are too low. The share of the
     gap that depends on them is `free`, (slots,): this part is between 0 and what is apart, and more
-    or less than that by the `usual` gap of this predictor, or a smaller one.
+    or less than that by the `usual` gap, (slots,), or a smaller one. Usual is a gap as large as
+    observed ones are on average, or as the largest one that shares a slot of the other predictor.
     """
 
     apart: Array
     relabelled: Array
     free: Array
-    usual: float
+    usual: Array
     # The share of each slot's rows in each slot of the other predictor, (slots, other slots), and
     # which slots of both predictors are those of the other one, (p,).
     shared: Array
@@ -97,17 +99,26 @@ class Room:
     @property
     def share(self) -> Array:
         """The share of a usual gap that each slot (bin) can have, (slots,), at most 1."""
-        apart = np.abs(self.apart) / max(self.usual, 1e-300)
+        apart = np.abs(self.apart) / np.maximum(self.usual, 1e-300)
         return np.minimum(self.free + apart, 1.0)
 
     def limits(self, size: float = np.inf) -> tuple[Array, Array]:
         """The lowest and the highest gap of each slot (bin), (slots,) each, if gaps of other rows
         are up to `size`.
         """
-        slack = self.relabelled + min(size, self.usual) * self.free
+        slack = self.relabelled + np.minimum(size, self.usual) * self.free
         # Where the rows do not share their slots, both predictors may be right.
         ends = np.stack([self.apart, (1.0 - self.free) * self.apart])
         return ends.min(axis=0) - slack, ends.max(axis=0) + slack
+
+    def largest_nearby(self, gaps: Array) -> Array:
+        """The largest of the gaps, (draws, slots), of each slot (bin) and of those that share a
+        slot of the other predictor with it.
+        """
+        out, reach = gaps.copy(), self.shared > 0
+        for rows in reach.T[reach.sum(axis=0) > 1]:
+            out[:, rows] = np.maximum(out[:, rows], gaps[:, rows].max(axis=1, keepdims=True))
+        return out
 
     def limits_where(self, zero: Mask) -> tuple[Array, Array]:
         """The lowest and the highest gap of each slot (bin), given that the slots in `zero`, (p,),
@@ -515,7 +526,7 @@ class GapPair:
         """
         slots, other = self.moments.slots[j], self.moments.slots[1 - j]
         others, overlap = self.moments.owners != j, self.moments.overlap
-        usual = float(np.sqrt(np.average(slots.gap**2, weights=slots.weight)))
+        usual = np.full(slots.size, _root_mean_square(slots))
         if overlap is None:
             unknown = np.full(slots.size, np.inf)
             shared = np.ones((slots.size, other.size))
@@ -531,22 +542,26 @@ class GapPair:
         # Rows that the other predictor does not count tell nothing of this one.
         free += np.maximum((slots.weight > 0) - shared.sum(axis=1), 0.0)
         apart, relabelled = slots.mean(other.u - slots.u), slots.mean(np.abs(other.z - slots.z))
-        return Room(apart, relabelled, free, usual, shared, others)
+        room = Room(apart, relabelled, free, usual, shared, others)
+        return replace(
+            room, usual=np.maximum(usual, room.largest_nearby(np.abs(slots.gap[None]))[0])
+        )
 
     def _largest_difference(self, readings: Sequence[Reading]) -> float:
         """A bound of the distance of the two true errors, by the triangle inequality: the error of
-        gaps (mean target less prediction) as large as the room of one predictor's gaps about those
-        of the other, in the sample of all drawn ones where it is largest.
+        gaps (mean target less prediction) as large as predictions are apart, and for the share of a
+        slot that is free as large as drawn true gaps; in the sample where it is largest.
         """
-        most = 0.0
-        for j, reading in enumerate(readings):
-            gaps, weight = np.abs(self._rooms[j].limits()).max(axis=0), self.noise.drawn[1][j]
+        if not self.moments.paired or self.moments.overlap is None:
+            return np.inf
+        most, nobody = 0.0, np.zeros(self.moments.size, dtype=bool)
+        parts = self.moments.parts(np.abs(self._true_gaps(nobody).gaps[0]))
+        for j, (reading, room, true) in enumerate(zip(readings, self._rooms, parts, strict=True)):
+            free = room.free * room.largest_nearby(true)
+            gaps = np.minimum(np.abs(room.apart) + room.relabelled + free, 1.0)
             if self.noise.fine is not None:
-                gaps = gaps[self.noise.fine.parents[j]]
-            if not np.isfinite(gaps).all():
-                return np.inf
-            drawn = np.broadcast_to(np.minimum(gaps, 1.0), weight.shape)
-            most = max(most, float(reading.of_population(drawn, weight).max()))
+                gaps = gaps[:, self.noise.fine.parents[j]]
+            most = max(most, float(reading.of_population(gaps, self.noise.drawn[1][j]).max()))
         return most
 
     def _largest_value(self, readings: Sequence[Reading], j: int, chance: float) -> float:
@@ -585,7 +600,7 @@ class GapPair:
             """What nearly all samples exceed, less the observed difference."""
             return quantiles(values(size)[1], (chance,))[0] - observed
 
-        most = 4.0 * room.usual
+        most = 4.0 * _root_mean_square(self.moments.slots[j])
         size = 0.0 if excess(0.0) >= 0.0 else most
         if size > 0.0 and excess(most) > 0.0:
             size = brentq(excess, 0.0, most, xtol=SIZE_STEP * most, rtol=SIZE_STEP)
@@ -620,6 +635,11 @@ class GapPair:
         if low < most and high > -most:
             low, high = max(low, -most), min(high, most)
         return low, high, min(max(estimates[0], low), high)
+
+
+def _root_mean_square(slots: Slots) -> float:
+    """The weighted root mean square of the observed gaps (mean target less prediction)."""
+    return float(np.sqrt(np.average(slots.gap**2, weights=slots.weight)))
 
 
 def _covariance(sizes: Array, components: Sequence[Array]) -> Array:
