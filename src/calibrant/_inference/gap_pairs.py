@@ -521,9 +521,7 @@ class GapPair:
         return [self._room(j) for j in (0, 1)]
 
     def _room(self, j: int) -> Room:
-        """The room of predictor j's gaps (mean target less prediction). Rows of adjacent slots
-        count as alike for measures that are not of bins: these do not see which cell a row is in.
-        """
+        """The room of predictor j's gaps (mean target less prediction)."""
         slots, other = self.moments.slots[j], self.moments.slots[1 - j]
         others, overlap = self.moments.owners != j, self.moments.overlap
         usual = np.full(slots.size, _root_mean_square(slots))
@@ -533,11 +531,7 @@ class GapPair:
             return Room(np.zeros(slots.size), unknown, np.ones(slots.size), usual, shared, others)
         weight = (overlap if j == 0 else overlap.T) * np.sqrt(np.outer(slots.weight, other.weight))
         shared = weight / np.maximum(slots.weight, 1e-300)[:, None]
-        of_other = weight / np.maximum(other.weight, 1e-300)
-        if self.noise.fine is not None:
-            padded = np.pad(of_other, ((1, 1), (0, 0)))
-            of_other = padded[:-2] + of_other + padded[2:]
-        of_other = np.clip(of_other, 1e-300, 1.0)
+        of_other = np.clip(weight / np.maximum(other.weight, 1e-300), 1e-300, 1.0)
         free = (shared * np.minimum((1.0 - of_other) / of_other, 1.0)).sum(axis=1)
         # Rows that the other predictor does not count tell nothing of this one.
         free += np.maximum((slots.weight > 0) - shared.sum(axis=1), 0.0)
