@@ -29,7 +29,7 @@ off: the largest set of classes that together show no more than noise has its ga
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -110,15 +110,6 @@ class Room:
         # Where the rows do not share their slots, both predictors may be right.
         ends = np.stack([self.apart, (1.0 - self.free) * self.apart])
         return ends.min(axis=0) - slack, ends.max(axis=0) + slack
-
-    def largest_nearby(self, gaps: Array) -> Array:
-        """The largest of the gaps, (draws, slots), of each slot (bin) and of those that share a
-        slot of the other predictor with it.
-        """
-        out, reach = gaps.copy(), self.shared > 0
-        for rows in reach.T[reach.sum(axis=0) > 1]:
-            out[:, rows] = np.maximum(out[:, rows], gaps[:, rows].max(axis=1, keepdims=True))
-        return out
 
     def limits_where(self, zero: Mask) -> tuple[Array, Array]:
         """The lowest and the highest gap of each slot (bin), given that the slots in `zero`, (p,),
@@ -469,7 +460,7 @@ class GapPair:
     def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array]]]:
         """For each case, draws of the true difference under the first prior, (draws,), and a list
         of the roots (a sample's difference less the true one) under each pair of priors. Roots
-        under different priors count by the share of gaps that are free to differ (`_room`).
+        under different priors count by how far gaps can differ (`_freedom`).
 
         The first case has no constraint; then each predictor has the gaps (mean target less
         prediction) at 0 that may be.
@@ -536,10 +527,8 @@ class GapPair:
         # Rows that the other predictor does not count tell nothing of this one.
         free += np.maximum((slots.weight > 0) - shared.sum(axis=1), 0.0)
         apart, relabelled = slots.mean(other.u - slots.u), slots.mean(np.abs(other.z - slots.z))
-        room = Room(apart, relabelled, free, usual, shared, others)
-        return replace(
-            room, usual=np.maximum(usual, room.largest_nearby(np.abs(slots.gap[None]))[0])
-        )
+        usual = np.maximum(usual, _largest_nearby(np.abs(slots.gap[None]), shared)[0])
+        return Room(apart, relabelled, free, usual, shared, others)
 
     def _largest_difference(self, readings: Sequence[Reading]) -> float:
         """A bound of the distance of the two true errors, by the triangle inequality: the error of
@@ -551,7 +540,7 @@ class GapPair:
         most, nobody = 0.0, np.zeros(self.moments.size, dtype=bool)
         parts = self.moments.parts(np.abs(self._true_gaps(nobody).gaps[0]))
         for j, (reading, room, true) in enumerate(zip(readings, self._rooms, parts, strict=True)):
-            free = room.free * room.largest_nearby(true)
+            free = room.free * _largest_nearby(true, room.shared)
             gaps = np.minimum(np.abs(room.apart) + room.relabelled + free, 1.0)
             if self.noise.fine is not None:
                 gaps = gaps[:, self.noise.fine.parents[j]]
@@ -562,39 +551,34 @@ class GapPair:
         """The largest true value that predictor j may have if the other one is calibrated.
 
         Its gaps (mean target less prediction) have one size in all slots (bins), for which a sample
-        shows a difference as small as the observed one with the probability `chance`; they are
-        as the slots have room for them (`Room`). Their signs are drawn, given the observed
-        gaps.
+        shows a difference as small as the observed one with the probability `chance`, but where a
+        slot has no room for it (`Room`). Their signs are drawn, given the observed gaps.
         """
         from scipy.optimize import brentq
         from scipy.special import expit, ndtr
 
         index, there = self._slots
-        gap, mean = self.moments.stacked("gap"), self.moments.stacked("mean_u")
+        slots, room, own = self.moments.slots[j], self._rooms[j], self.moments.owners == j
         noise = np.ones(self.moments.size)
         noise[index[there]] = np.einsum("rii->ri", self._covariances)[there]
-        own = self.moments.owners == j
-        uniform = ndtr(self.noise.normal(self.moments.size, 13))
+        uniform = ndtr(self.noise.normal(self.moments.size, 13)[:, own])
         no_gaps = np.zeros((self.noise.n_draws, self.moments.slots[1 - j].size))
         _, calibrated = self._values(readings[1 - j], no_gaps, 1 - j)
         observed = readings[j].value - readings[1 - j].value
-        room = self._rooms[j]
 
         def values(size: float) -> tuple[Array, Array]:
             """True values of predictor j, and differences of samples, for gaps of this size."""
-            up = uniform < expit(2.0 * size * gap / noise)
-            gaps = np.where(up, size, -size)
-            gaps[:, ~own] = 0.0
-            gaps[:, own] = np.clip(gaps[:, own], *room.limits(size))
-            gaps = np.clip(gaps, -mean, 1.0 - mean)
-            true, sample = self._values(readings[j], self.moments.parts(gaps)[j], j)
+            up = uniform < expit(2.0 * size * slots.gap / noise[own])
+            gaps = np.clip(np.where(up, size, -size), *room.limits(size))
+            gaps = np.clip(gaps, -slots.mean_u, 1.0 - slots.mean_u)
+            true, sample = self._values(readings[j], gaps, j)
             return true, sample - calibrated
 
         def excess(size: float) -> float:
             """What nearly all samples exceed, less the observed difference."""
             return quantiles(values(size)[1], (chance,))[0] - observed
 
-        most = 4.0 * _root_mean_square(self.moments.slots[j])
+        most = 4.0 * _root_mean_square(slots)
         size = 0.0 if excess(0.0) >= 0.0 else most
         if size > 0.0 and excess(most) > 0.0:
             size = brentq(excess, 0.0, most, xtol=SIZE_STEP * most, rtol=SIZE_STEP)
@@ -634,6 +618,16 @@ class GapPair:
 def _root_mean_square(slots: Slots) -> float:
     """The weighted root mean square of the observed gaps (mean target less prediction)."""
     return float(np.sqrt(np.average(slots.gap**2, weights=slots.weight)))
+
+
+def _largest_nearby(gaps: Array, shared: Array) -> Array:
+    """The largest of the gaps, (draws, slots), of each slot (bin) and of those that have rows in
+    the same slot of the other predictor; `shared` is how many, (slots, other slots).
+    """
+    out, reach = gaps.copy(), shared > 0
+    for slots in reach.T[reach.sum(axis=0) > 1]:
+        out[:, slots] = np.maximum(out[:, slots], gaps[:, slots].max(axis=1, keepdims=True))
+    return out
 
 
 def _covariance(sizes: Array, components: Sequence[Array]) -> Array:
