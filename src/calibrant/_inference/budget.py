@@ -125,8 +125,6 @@ MOST_EVENTS = 32
 # Steps of the fit of variances; they converge linearly, and limits do not need their last digits.
 # They begin at this share of the noise variance or more.
 FIT_STEPS, FIT_FROM = 25, 0.05
-# To what share the size of equal gaps is found.
-SIZE_STEP = 0.005
 # The bets of a certificate: the stakes of each are sqrt(2) times those of the one before, or as
 # much smaller. Those of the first are largest, and more bets only lower a bound.
 N_BETS = 40

@@ -147,7 +147,18 @@ class Differences:
             zero = pair.may_be_zero(j, alpha, rejected=rejected)
             each = readings[j]
             predictors.append(Reading(each.of_sample, each.of_population, values[j], zero))
-        return pair.limits(predictors, level)
+        low, high, estimate = pair.limits(predictors, level)
+        if not self.paired:
+            # Beside a predictor that may be right the other one has its own limits.
+            first, second = (
+                np.array_equal(each.may_be_zero, pair.moments.owners == j)
+                for j, each in enumerate(predictors)
+            )
+            if second:
+                high = max(high, self.first.single_limits(measure, values[0], level)[1])
+            if first:
+                low = min(low, -self.second.single_limits(measure, values[1], level)[1])
+        return low, high, estimate
 
     # --- rare events, and the limits of each alone -----------------------------------------------
 

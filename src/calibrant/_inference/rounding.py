@@ -16,6 +16,9 @@ NO_ERROR, NO_SKEW = 1e-9, 1e-3
 ROUNDED_ERRORS = 1e-7
 # The ridge that is added to a covariance that may be singular, over its mean variance.
 JITTER = 1e-9
+# The variance, over the mean noise variance, that stands for no noise at all where gaps are taken
+# to be 0; and the eigenvalues of a kernel, over the largest, below which its root is not inverted.
+ZERO_GAP = 1e-6
 # A miss probability below this counts as 0: it is a rounding error.
 CERTAIN = 1e-9
 # The smallest p-value that is reported, since no sample shows that a probability is 0; and the

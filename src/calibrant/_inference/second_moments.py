@@ -20,7 +20,7 @@ import numpy as np
 
 from calibrant._core.typing import Array, Index
 from calibrant._inference.blocks import Blocks, squared_weights, summed
-from calibrant._inference.budget import FACTORED_SLOTS, MOST_OVERLAPS
+from calibrant._inference.budget import FACTORED_SLOTS
 from calibrant._inference.numbers import LEAST_DRAWN_WEIGHT, MOST_WIDENED_SLOTS, SHOWN_AT_LEAST
 from calibrant._inference.rounding import symmetric_root
 from calibrant._inference.slots import Slots
@@ -71,25 +71,6 @@ class SecondMoments:
     def owners(self) -> Index:
         """The predictor that each slot (bin) belongs to, 0 or 1, (p,)."""
         return np.repeat(np.arange(len(self.slots)), [each.size for each in self.slots])
-
-    @cached_property
-    def overlap(self) -> Array | None:
-        """How much the slots (bins) of two predictors overlap, (slots of the first, slots of the
-        second): the weight of the rows that two slots share, over the root of the product of their
-        weights.
-
-        None for one predictor, for different rows, and for tables that are too large.
-        """
-        if len(self.slots) < 2 or not self.paired:
-            return None
-        first, second = self.slots
-        if first.index.shape != second.index.shape or first.size * second.size > MOST_OVERLAPS:
-            return None
-        key = (first.index * second.size + second.index).ravel()
-        weight = np.sqrt(first.w * second.w).ravel()
-        both = summed(key, weight, first.size * second.size).reshape(first.size, second.size)
-        scale = np.sqrt(np.outer(first.weight, second.weight))
-        return np.divide(both, scale, out=np.zeros_like(both), where=scale > 0)
 
     @cached_property
     def mean_residual(self) -> Array:
@@ -308,8 +289,7 @@ def independent_moments(first: SecondMoments, second: SecondMoments) -> SecondMo
     )
 
 
-# --- draws of noise
-# --------------------------------------------------------------------------------
+# --- draws of noise ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
