@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -218,7 +219,7 @@ def _with_intervals(
     if clinical:
         work.append(partial(summary_from, uncertainty))
     with one_blas_thread(beside=threads):
-        results = in_threads(lambda each: each(), work, min(threads, len(lanes) + 1))
+        results = in_threads(operator.call, work, min(threads, len(lanes) + 1))
     summary = results.pop() if clinical else None
     found = {each.name: each for part in results for each in part}
     return [found.get(each.name, each) for each in estimates], summary
