@@ -433,8 +433,7 @@ class Monitor:
             slice.
         """
         # Imported here: programs that only add rows never need it.
-        from calibrant._api.streaming.sliced_tables import sliced_table
-        from calibrant._api.streaming.tables import windows_table
+        from calibrant._api.streaming.tables import sliced_table, windows_table
 
         span = self._span_in_microseconds(start, stop)
         if isinstance(baseline, tuple):
