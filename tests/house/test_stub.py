@@ -128,6 +128,15 @@ class TestCompletedDocstrings:
         raised, examples = self.text.index("Raises\n------"), self.text.index("Examples\n--------")
         assert self.text.index("classes : ") < raised < examples
 
+    def test_own_reasons_of_an_error_come_after_those_of_the_input(self):
+        own = "\n\nRaises\n------\nInputError\n    Also if a\n    is b.\nNotDefined\n    If c.\n"
+        parameters = inspect.signature(_measured).parameters
+        text = whole_docstring(f"{_measured.__doc__}{own}", parameters)
+        raised = " ".join(text.partition("InputError\n")[2].split())
+        assert raised.startswith("If the input cannot be read as labels and probabilities; the ")
+        assert raised.endswith(" first bad row. Also if a is b. NotDefined If c.")
+        assert whole_docstring(text, parameters) == text
+
     def test_a_whole_docstring_stays_as_it_is(self):
         assert whole_docstring(self.text, inspect.signature(_measured).parameters) == self.text
 

@@ -76,8 +76,7 @@ def certify(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also for a measure without a certificate, and for bins that depend on the rows.
+        Also for a measure without a certificate, and for bins that depend on the rows.
 
     Notes
     -----
