@@ -84,3 +84,8 @@ class Source(Protocol):
 
     def every_prediction_is_zero_or_one(self) -> bool:
         """Whether all predictions are 0 or 1, as if labels were given in their place."""
+
+
+def has_raw_logits(samples: Source) -> bool:
+    """Whether the predictions go to a grid as raw logits: True for logits of a binary problem."""
+    return samples.from_logits and not samples.multiclass
