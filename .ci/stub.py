@@ -1,9 +1,10 @@
-"""Write the stubs of `calibrant` and `calibrant.scaling`, which editors and type checkers read.
+"""Write the stubs of the public packages, which editors and type checkers read.
 
 A public name is imported when it is first used, and the docstring of a public function or of a
 recalibration map is completed when it is defined: both happen at run time, which editors and type
 checkers do not look at. The stubs have every public function with its whole signature and
 docstring, and every map with its whole docstring; other classes are imported from where they are.
+The packages are `calibrant`, `calibrant.scaling` and `calibrant.results`.
 
     python .ci/stub.py    # writes the stubs; a test compares them with the code
 """
@@ -22,14 +23,15 @@ from importlib import import_module
 from pathlib import Path
 
 import calibrant
-from calibrant import scaling
+from calibrant import results, scaling
 from calibrant._core.arguments import BUNDLES, bundled_keywords
 
 STUB = Path(calibrant.__file__).with_suffix(".pyi")
 SCALING_STUB = Path(scaling.__file__).with_suffix(".pyi")
+RESULTS_STUB = Path(results.__file__).with_suffix(".pyi")
 _NOTICE = "# Written by .ci/stub.py: change the functions, then run it.\n"
 _LONG_LINES = "# ruff: noqa: E501, N803\n"
-_BOUNDS = calibrant._MODULE_OF["Bounds"]
+_BOUNDS = calibrant.Bounds.__module__
 _ABSTRACT = "__abstractmethods__"
 
 
@@ -49,7 +51,8 @@ def stub() -> str:
             docstring = _docstring(getattr(calibrant, name))
             functions += [f"{each}\n{docstring}" for each in shown]
         else:
-            imports.add(f"from {module} import {name}")
+            where = f"{module}.{results._WHERE[name]}" if module == results.__name__ else module
+            imports.add(f"from {where} import {name}")
     names = f"__all__ = {calibrant.__all__!r}"
     return _formatted("\n".join([_NOTICE + _LONG_LINES, *sorted(imports), names, *functions]))
 
@@ -70,6 +73,14 @@ def scaling_stub() -> str:
             imports.add(f"from {thing.__module__} import {name}")
     names = f"__all__ = {scaling.__all__!r}"
     return _formatted("\n".join([_NOTICE, *sorted(imports), names, *classes]))
+
+
+def results_stub() -> str:
+    """The text of the stub of `calibrant.results`: every class, from where it is defined."""
+    imports = [
+        f"from calibrant.results.{results._WHERE[name]} import {name}" for name in results.__all__
+    ]
+    return _formatted("\n".join([_NOTICE, *imports, f"__all__ = {results.__all__!r}"]))
 
 
 def _n_bases(name: str) -> int:
@@ -170,3 +181,4 @@ def _formatted(text: str) -> str:
 if __name__ == "__main__":
     STUB.write_text(stub(), encoding="utf-8")
     SCALING_STUB.write_text(scaling_stub(), encoding="utf-8")
+    RESULTS_STUB.write_text(results_stub(), encoding="utf-8")

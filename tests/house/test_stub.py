@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import calibrant as cal
-from calibrant import scaling
+from calibrant import results, scaling
 from calibrant._core.arguments import whole_docstring
 from needs import need
 
@@ -38,6 +38,16 @@ def test_the_stub_of_the_maps_is_what_the_code_says():
     assert path.read_text(encoding="utf-8") == written, "run python .ci/stub.py"
 
 
+def test_the_stub_of_the_results_is_what_the_code_says():
+    need("ruff")
+    need("sklearn")
+    if not GENERATOR.exists():
+        pytest.skip("the generator is not part of the source package")
+    written = runpy.run_path(str(GENERATOR))["results_stub"]()
+    path = Path(results.__file__).with_suffix(".pyi")
+    assert path.read_text(encoding="utf-8") == written, "run python .ci/stub.py"
+
+
 def test_the_stub_names_what_is_public():
     body = ast.parse(STUB.read_text(encoding="utf-8")).body
     (names,) = (node.value for node in body if isinstance(node, ast.Assign))
@@ -54,7 +64,8 @@ def test_the_stub_names_what_is_public():
         if name in defined:
             assert ast.get_docstring(defined[name]) == inspect.getdoc(getattr(cal, name))
         else:
-            assert imported[name] == module
+            own = f".{results._WHERE[name]}" if module == results.__name__ else ""
+            assert imported[name] == module + own
 
 
 def test_public_names_are_all_that_dir_lists():
