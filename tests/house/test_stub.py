@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import calibrant as cal
-from calibrant import results, scaling
+from calibrant import plots, results, scaling
 from calibrant._core.arguments import whole_docstring
 from needs import need
 
@@ -38,13 +38,14 @@ def test_the_stub_of_the_maps_is_what_the_code_says():
     assert path.read_text(encoding="utf-8") == written, "run python .ci/stub.py"
 
 
-def test_the_stub_of_the_results_is_what_the_code_says():
+@pytest.mark.parametrize("package", [results, plots], ids=lambda package: package.__name__)
+def test_the_stubs_of_names_are_what_the_code_says(package):
     need("ruff")
     need("sklearn")
     if not GENERATOR.exists():
         pytest.skip("the generator is not part of the source package")
-    written = runpy.run_path(str(GENERATOR))["results_stub"]()
-    path = Path(results.__file__).with_suffix(".pyi")
+    written = runpy.run_path(str(GENERATOR))["stub_of_names"](package)
+    path = Path(package.__file__).with_suffix(".pyi")
     assert path.read_text(encoding="utf-8") == written, "run python .ci/stub.py"
 
 
