@@ -12,7 +12,8 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import CellCuts
 from calibrant._core.errors import InputError
 from calibrant._core.given_cells import Cells
-from calibrant._measures.measure import Measure, Shape
+from calibrant._core.typing import Shape
+from calibrant._measures.measure import Measure
 from calibrant._measures.statistics import STATISTICS, OneTable
 from calibrant.results._evaluation import Evaluation
 

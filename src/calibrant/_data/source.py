@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from calibrant._data.samples import Samples, Shape
+from calibrant._core.typing import Shape
+from calibrant._data.samples import Samples
 
 
 class Source(Protocol):

@@ -25,8 +25,9 @@ from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.given_cells import Cells
 from calibrant._core.messages import name_of, setting, worded
+from calibrant._core.typing import Shape
 from calibrant._core.validation import public
-from calibrant._data.samples import Shape, shape_of
+from calibrant._data.samples import shape_of
 from calibrant._data.times import moment, single
 from calibrant._measures.catalogue import Measure, catalogue, listed, of_answers
 from calibrant._summaries.requirements import in_stream
