@@ -1,9 +1,10 @@
-"""Write the stubs of `calibrant` and `calibrant.scaling`, which editors and type checkers read.
+"""Write the stubs of public modules, which editors and type checkers read.
 
 A public name is imported when it is first used, and the docstring of a public function or of a
 recalibration map is completed when it is defined: both happen at run time, which editors and type
 checkers do not look at. The stubs have every public function with its whole signature and
 docstring, and every map with its whole docstring; other classes are imported from where they are.
+These are `calibrant`, `calibrant.scaling`, `calibrant.results` and `calibrant.plots`.
 
     python .ci/stub.py    # writes the stubs; a test compares them with the code
 """
@@ -20,16 +21,19 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import calibrant
-from calibrant import scaling
+from calibrant import plots, results, scaling
 from calibrant._core.arguments import BUNDLES, bundled_keywords
 
 STUB = Path(calibrant.__file__).with_suffix(".pyi")
 SCALING_STUB = Path(scaling.__file__).with_suffix(".pyi")
+RESULTS_STUB = Path(results.__file__).with_suffix(".pyi")
+PLOTS_STUB = Path(plots.__file__).with_suffix(".pyi")
 _NOTICE = "# Written by .ci/stub.py: change the functions, then run it.\n"
 _LONG_LINES = "# ruff: noqa: E501, N803\n"
-_BOUNDS = calibrant._MODULE_OF["Bounds"]
+_BOUNDS = calibrant.Bounds.__module__
 _ABSTRACT = "__abstractmethods__"
 
 
@@ -49,7 +53,8 @@ def stub() -> str:
             docstring = _docstring(getattr(calibrant, name))
             functions += [f"{each}\n{docstring}" for each in shown]
         else:
-            imports.add(f"from {module} import {name}")
+            where = f"{module}.{results._WHERE[name]}" if module == results.__name__ else module
+            imports.add(f"from {where} import {name}")
     names = f"__all__ = {calibrant.__all__!r}"
     return _formatted("\n".join([_NOTICE + _LONG_LINES, *sorted(imports), names, *functions]))
 
@@ -70,6 +75,13 @@ def scaling_stub() -> str:
             imports.add(f"from {thing.__module__} import {name}")
     names = f"__all__ = {scaling.__all__!r}"
     return _formatted("\n".join([_NOTICE, *sorted(imports), names, *classes]))
+
+
+def stub_of_names(package: ModuleType) -> str:
+    """The stub of `calibrant.results` or `calibrant.plots`: names, from where they are defined."""
+    names = {name: getattr(package, name).__module__ for name in package.__all__}
+    imports = [f"from {module} import {name}" for name, module in names.items()]
+    return _formatted("\n".join([_NOTICE, *imports, f"__all__ = {package.__all__!r}"]))
 
 
 def _n_bases(name: str) -> int:
@@ -170,3 +182,5 @@ def _formatted(text: str) -> str:
 if __name__ == "__main__":
     STUB.write_text(stub(), encoding="utf-8")
     SCALING_STUB.write_text(scaling_stub(), encoding="utf-8")
+    RESULTS_STUB.write_text(stub_of_names(results), encoding="utf-8")
+    PLOTS_STUB.write_text(stub_of_names(plots), encoding="utf-8")

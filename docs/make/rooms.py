@@ -28,10 +28,12 @@ def floors() -> list[list[str]]:
 
 
 def imports() -> set[tuple[str, str]]:
-    """Rooms of which one imports something of the other."""
+    """Rooms of which one imports something of the other. Stubs have imports that code makes by
+    name.
+    """
     found = set()
-    for path in PACKAGE.rglob("*.py"):
-        room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for path in (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")):
+        room = path.relative_to(PACKAGE).parts[0].partition(".")[0]
         found.update((room, other) for other in _rooms_imported(path) - {room})
     return found
 

@@ -31,6 +31,7 @@ from calibrant._core.errors import (
     UnknownOption,
 )
 from calibrant._core.given_cells import Cells
+from calibrant._core.typing import Shape
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._core.version import __version__
 from calibrant._data.between import Between
@@ -40,7 +41,7 @@ from calibrant._data.vote_table import VoteTable
 from calibrant._engines.arrays.streams import EPS
 from calibrant._measures.catalogue import HEADLINE
 from calibrant._measures.decomposition import BrierDecomposition
-from calibrant._measures.measure import Measure, Shape
+from calibrant._measures.measure import Measure
 from calibrant._measures.ranking import COVERAGE
 from calibrant._measures.smooth import LS_SIGMA
 from calibrant._research.audits.subjects import Function

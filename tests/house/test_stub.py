@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import calibrant as cal
-from calibrant import scaling
+from calibrant import plots, results, scaling
 from calibrant._core.arguments import whole_docstring
 from needs import need
 
@@ -38,6 +38,17 @@ def test_the_stub_of_the_maps_is_what_the_code_says():
     assert path.read_text(encoding="utf-8") == written, "run python .ci/stub.py"
 
 
+@pytest.mark.parametrize("package", [results, plots], ids=lambda package: package.__name__)
+def test_the_stubs_of_names_are_what_the_code_says(package):
+    need("ruff")
+    need("sklearn")
+    if not GENERATOR.exists():
+        pytest.skip("the generator is not part of the source package")
+    written = runpy.run_path(str(GENERATOR))["stub_of_names"](package)
+    path = Path(package.__file__).with_suffix(".pyi")
+    assert path.read_text(encoding="utf-8") == written, "run python .ci/stub.py"
+
+
 def test_the_stub_names_what_is_public():
     body = ast.parse(STUB.read_text(encoding="utf-8")).body
     (names,) = (node.value for node in body if isinstance(node, ast.Assign))
@@ -54,7 +65,8 @@ def test_the_stub_names_what_is_public():
         if name in defined:
             assert ast.get_docstring(defined[name]) == inspect.getdoc(getattr(cal, name))
         else:
-            assert imported[name] == module
+            own = f".{results._WHERE[name]}" if module == results.__name__ else ""
+            assert imported[name] == module + own
 
 
 def test_public_names_are_all_that_dir_lists():
@@ -127,6 +139,15 @@ class TestCompletedDocstrings:
     def test_errors_of_the_input_come_before_the_examples(self):
         raised, examples = self.text.index("Raises\n------"), self.text.index("Examples\n--------")
         assert self.text.index("classes : ") < raised < examples
+
+    def test_own_reasons_of_an_error_come_after_those_of_the_input(self):
+        own = "\n\nRaises\n------\nInputError\n    Also if a\n    is b.\nNotDefined\n    If c.\n"
+        parameters = inspect.signature(_measured).parameters
+        text = whole_docstring(f"{_measured.__doc__}{own}", parameters)
+        raised = " ".join(text.partition("InputError\n")[2].split())
+        assert raised.startswith("If the input cannot be read as labels and probabilities; the ")
+        assert raised.endswith(" first bad row. Also if a is b. NotDefined If c.")
+        assert whole_docstring(text, parameters) == text
 
     def test_a_whole_docstring_stays_as_it_is(self):
         assert whole_docstring(self.text, inspect.signature(_measured).parameters) == self.text

@@ -19,7 +19,6 @@ from calibrant._research.papers import (
     pool,
     truthful,
     truthful_claims,
-    truthful_orders,
     truthful_ranks,
     truthful_theory,
 )
@@ -34,7 +33,9 @@ def _theory_once():
     """The same examples and identities stand beside every pool."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(truthful, "_theory_section", cache(truthful._theory_section))
-        patch.setattr(truthful_orders, "section", cache(truthful_orders.section))
+        patch.setattr(
+            truthful_theory, "section_on_orders", cache(truthful_theory.section_on_orders)
+        )
         yield
 
 

@@ -14,7 +14,7 @@ from calibrant._research.papers import (
     truthful,
     truthful_claims,
     truthful_language_models,
-    truthful_orders,
+    truthful_theory,
 )
 
 
@@ -23,7 +23,7 @@ def rows_of(columns):
 
 
 def test_expectations_are_those_of_every_sample():
-    world, n, bins = truthful_orders.WORLD, 2, cal.EqualWidth(5)
+    world, n, bins = truthful_theory.WORLD, 2, cal.EqualWidth(5)
     h = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
     cells = [(x, y, world.chances[x] * world.truths[x, y]) for x in range(3) for y in range(3)]
     terms = [
@@ -36,14 +36,14 @@ def test_expectations_are_those_of_every_sample():
 
 
 def test_theorem_3_3_holds_with_the_correction_alone():
-    for row in rows_of(truthful_orders.theorem_3_3()):
+    for row in rows_of(truthful_theory.theorem_3_3()):
         assert row["bias from the proof"] < 1e-12
         assert (row["margin"] > 0.01) is (row["error"] == "ConfCE corrected"), row
         assert row["margin"] < -0.01 or row["error"] == "ConfCE corrected"
 
 
 def test_the_limit_of_theorem_3_3_needs_the_number_of_bins():
-    rows = rows_of(truthful_orders.limits_of_3_3(0, 20))
+    rows = rows_of(truthful_theory.limits_of_3_3(0, 20))
     means = [{k: float(str(v).split(" ")[0]) for k, v in row.items()} for row in rows]
     for row in means:  # whatever the predictor
         assert row["overconfident"] < (math.ceil(row["n"] / row["bins"]) + 1) / row["n"]
@@ -53,7 +53,7 @@ def test_the_limit_of_theorem_3_3_needs_the_number_of_bins():
     assert min(row["overconfident, times bins"] for row in means) > 0.02
 
 
-@pytest.mark.parametrize("theorem", [truthful_orders.theorem_4_1, truthful_orders.theorem_4_2])
+@pytest.mark.parametrize("theorem", [truthful_theory.theorem_4_1, truthful_theory.theorem_4_2])
 def test_theorems_4_1_and_4_2_hold_for_truthful_errors_alone(theorem):
     rows = rows_of(theorem())
     other = [row["margin"] for row in rows if row["error"].startswith("ECE")]
@@ -62,14 +62,14 @@ def test_theorems_4_1_and_4_2_hold_for_truthful_errors_alone(theorem):
         if row["gap of losses / n"] is None:
             continue
         assert row["margin"] > 0
-        if theorem is truthful_orders.theorem_4_1:  # lemma D.1: nothing else is in it
+        if theorem is truthful_theory.theorem_4_1:  # lemma D.1: nothing else is in it
             assert row["margin"] == pytest.approx(row["gap of losses / n"], abs=1e-12)
         else:
             assert row["margin"] >= row["gap of losses / n"] - 1e-12
 
 
 def test_theorem_4_3_covers_while_the_bias_is_below_the_gap():
-    rows = rows_of(truthful_orders.theorem_4_3())
+    rows = rows_of(truthful_theory.theorem_4_3())
     assert {row["covered"] for row in rows} == {"yes", "no"}
     for row in rows:
         # The constant has no bias of its own, so that the theorem is sharp.

@@ -14,9 +14,9 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, report
+from calibrant._api.report.assembly import answer, sentences
 from calibrant._api.report.bins import COUNTS, bin_views
 from calibrant._api.report.recalibration import side_by_side
-from calibrant._api.report.text import answer, sentences
 from calibrant._core.binning import both_rules
 from calibrant._data.to_samples import to_samples
 from calibrant.results._pages import charts, page

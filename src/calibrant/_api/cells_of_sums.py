@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._api.evaluate_samples import choose_measures
+from calibrant._api.evaluate_samples import choose_measures, estimate_of
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import CellCuts
 from calibrant._core.errors import InputError
 from calibrant._core.given_cells import Cells
-from calibrant._measures.measure import Measure, Shape
+from calibrant._core.typing import Shape
+from calibrant._measures.measure import Measure
 from calibrant._measures.statistics import STATISTICS, OneTable
-from calibrant.results._evaluation import Estimate, Evaluation
+from calibrant.results._evaluation import Evaluation
 
 
 def over_cells(
@@ -41,7 +42,7 @@ def over_cells(
         )
     notion = result.reliability.notion
     estimates = tuple(
-        _estimate_over_cells(m, table, cells, notion)
+        estimate_of(m, OneTable(table), notion, str(cells))
         if is_over_bins(m)
         else result.estimate(m.name)
         for m in chosen
@@ -61,19 +62,6 @@ def over_cells(
 def is_over_bins(measure: Measure) -> bool:
     """Whether a measure goes by the bins that are given."""
     return measure.is_binned and not measure.equal_mass
-
-
-def _estimate_over_cells(measure: Measure, table: BinTable, cells: Cells, notion: str) -> Estimate:
-    """The estimate of a measure over the cells of a table."""
-    return Estimate(
-        measure.name,
-        measure.compute(OneTable(table)),
-        measure.title,
-        notion if measure.notion == "scalar" else measure.notion,
-        str(cells),
-        measure.claims.truthful,
-        measure.higher_is_better,
-    )
 
 
 def _is_scalar(measure: Measure, shape: Shape) -> bool:

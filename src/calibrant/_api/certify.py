@@ -20,10 +20,11 @@ from calibrant._core.binning import Bins, FixedRule, LevelSets, Rule, as_rule, f
 from calibrant._core.errors import InputError
 from calibrant._core.given_cells import Cells
 from calibrant._core.messages import setting, worded
+from calibrant._core.typing import Shape
 from calibrant._core.validation import check_level, public
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.samples import Samples, Shape
+from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.certificates import Units, certificate
 from calibrant._measures.catalogue import Measure, catalogue, find
@@ -76,8 +77,7 @@ def certify(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also for a measure without a certificate, and for bins that depend on the rows.
+        Also for a measure without a certificate, and for bins that depend on the rows.
 
     Notes
     -----

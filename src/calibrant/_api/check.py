@@ -117,8 +117,7 @@ def check(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if there is no limit, if a limit always or never passes, or if worse models would
+        Also if there is no limit, if a limit always or never passes, or if worse models would
         pass it.
 
     Notes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._api.pooled_sums import pooled_rows
-from calibrant._api.row_curves import PLACES, check_unweighted_outcomes, isotonic_curve, local_curve
+from calibrant._api.row_curves import BANDS_OF, PLACES, fitted_curve
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.typing import Array
@@ -17,7 +17,6 @@ from calibrant._data.explain import check_not_swapped
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.frames.curves import CellGroups, bin_groups, curve_groups
-from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.pooled_rows import PooledRows
 from calibrant._measures.proportions import design_effects
@@ -40,9 +39,7 @@ class CurveOfFrame:
         self, method: str = "isotonic", level: float = 0.95, *, band: bool = True
     ) -> ReliabilityCurve:
         """The curve by this method, with its usual band, as reliability tables ask for it."""
-        if method == "local":
-            return self.curve("local", "pointwise" if band else None, level)
-        return self.curve("isotonic", "consistency" if band else None, level)
+        return self.curve(method, BANDS_OF[method][0] if band else None, level)
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes to pickle: the pooled rows, and not the frame that they were read from."""
@@ -82,16 +79,20 @@ class CurveOfFrame:
     ) -> ReliabilityCurve:
         """The curve by this method, with its band; None for no band."""
         problem, groups = self.problem, self.rows.groups
-        if method == "local":
-            curve = local_curve(problem, self.notion, level, groups, span)
-            return self._in_own_units(curve if band is not None else curve.without_band())
-        if band == "confidence":
-            if self.weighted:
-                raise InputError("band='confidence' counts outcomes and does not support weights")
-            check_unweighted_outcomes(problem, groups)
-        blocks = blocks_of(problem.n, groups, self.seed)
-        given = (problem, blocks, self.notion, band, level, self.seed)
-        return self._in_own_units(isotonic_curve(*given, self._ends()))
+        if band == "confidence" and self.weighted:
+            raise InputError("band='confidence' counts outcomes and does not support weights")
+        curve = fitted_curve(
+            problem,
+            self.notion,
+            method,
+            band,
+            level,
+            groups=groups,
+            span=span,
+            seed=self.seed,
+            extent=self._ends(),
+        )
+        return self._in_own_units(curve)
 
     def _ends(self) -> tuple[Array, Array]:
         """The smallest and the largest prediction behind each distinct mean one."""

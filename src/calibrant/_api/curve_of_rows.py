@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from calibrant._api.reliability_curve import scalar_problem
-from calibrant._api.row_curves import isotonic_curve, local_curve
+from calibrant._api.row_curves import BANDS_OF, fitted_curve
 from calibrant._core.binning import Rule
 from calibrant._core.typing import Index
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.dispatch import engine_of
-from calibrant._inference.blocks import blocks_of
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
@@ -81,12 +80,8 @@ class CurveOfRows:
             samples = samples.in_memory()
         inside: Notion = self._notion if self._column is None else "binary"
         problem, groups = scalar_problem(samples, inside, self._groups)
-        if method == "local":
-            curve = local_curve(problem, self._notion, level, groups)
-            return curve if band else curve.without_band()
-        blocks = blocks_of(problem.n, groups, 0)
-        kind = "consistency" if band else None
-        return isotonic_curve(problem, blocks, self._notion, kind, level, 0)
+        kind = BANDS_OF[method][0] if band else None
+        return fitted_curve(problem, self._notion, method, kind, level, groups=groups)
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes to pickle: fitted curves, the isotonic one at 95 % among them, no rows."""

@@ -82,8 +82,7 @@ def evaluate(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if a measure named in `measures` has no value for these data; by default, such a
+        Also if a measure named in `measures` has no value for these data; by default, such a
         measure is not computed, with a note.
 
     Notes

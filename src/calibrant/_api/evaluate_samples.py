@@ -267,7 +267,8 @@ def assemble(
     undefined: dict[str, list[str]] = {}
     for measure in chosen:
         try:
-            estimates.append(estimate_of(measure, summary, provenance.rules))
+            bins = bins_of(measure, provenance.rules)
+            estimates.append(estimate_of(measure, summary, summary.scalar, bins))
         except NotDefined as error:
             if not everything:
                 raise type(error)(f"the measure {measure.name!r} has no value: {error}") from None
@@ -300,17 +301,17 @@ def assemble(
     )
 
 
-def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, str]) -> Estimate:
-    """The value of one measure, with its title, its notion and its bins in words.
+def estimate_of(measure: Measure, statistics: Statistics, scalar: str, bins: str) -> Estimate:
+    """The value of one measure, with its title, its notion and its `bins` in words.
 
-    `rules` are the results of `rule_names`.
+    `scalar` is the notion of the scalar problem, "binary" or "confidence".
     """
     return Estimate(
         measure.name,
-        measure.compute(summary),
+        measure.compute(statistics),
         measure.title,
-        summary.scalar if measure.notion == "scalar" else measure.notion,
-        bins_of(measure, rules),
+        scalar if measure.notion == "scalar" else measure.notion,
+        bins,
         measure.claims.truthful,
         measure.higher_is_better,
     )

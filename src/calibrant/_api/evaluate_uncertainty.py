@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -210,24 +211,23 @@ def _with_intervals(
     lanes = [of_cells[j :: max(1, threads - 1)] for j in range(max(1, threads - 1))]
 
     def lane(some: Sequence[Estimate]) -> list[Estimate]:
-        """The estimates of one thread."""
-        return [_with_interval(each, measures[each.name], uncertainty) for each in some]
+        """The estimates of one thread, with intervals and noise floors."""
+        out = []
+        for each in some:
+            measure, value, floor = measures[each.name], each.value, None
+            # The noise floor of a distance needs votes: a single outcome is not a distribution.
+            if measure.notion != "distribution" or uncertainty.votes is not None:
+                floor = uncertainty.noise_floor(measure, value)
+            interval = uncertainty.interval(measure, value)
+            out.append(replace(each, interval=interval, noise_floor=floor))
+        return out
 
     # The clinical summary comes last: it reuses what the measures of cells have drawn.
     work: list[Callable[[], Any]] = [partial(lane, some) for some in (*lanes, of_bins)]
     if clinical:
         work.append(partial(summary_from, uncertainty))
     with one_blas_thread(beside=threads):
-        results = in_threads(lambda each: each(), work, min(threads, len(lanes) + 1))
+        results = in_threads(operator.call, work, min(threads, len(lanes) + 1))
     summary = results.pop() if clinical else None
     found = {each.name: each for part in results for each in part}
     return [found.get(each.name, each) for each in estimates], summary
-
-
-def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
-    """One estimate with its interval and its noise floor (None if the measure has none)."""
-    value, floor = estimate.value, None
-    # The noise floor of a distance needs votes: a single outcome is not a distribution.
-    if measure.notion != "distribution" or uncertainty.votes is not None:
-        floor = uncertainty.noise_floor(measure, value)
-    return replace(estimate, interval=uncertainty.interval(measure, value), noise_floor=floor)

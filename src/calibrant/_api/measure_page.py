@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -16,25 +14,36 @@ from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.budget import MAX_BLOCKS
 from calibrant._inference.calibration_tests import SLOPE
 from calibrant._inference.numbers import FEW_CLUSTERS, SHARES
-from calibrant.results._pages.measure_page import render_measure_page
-from calibrant.results._pages.page import write_page
+from calibrant.results._pages.page import digest, read_text_file, script_json
 
 # As in `verdict`, unless its arguments say otherwise.
 BINS, LEVEL, TOLERANCE = 15, 0.95, 0.05
 # Draws of the noise floor: the standard error of a p-value at its limit of 0.025 is 0.0035.
 DRAWS = 2000
+# Nothing is loaded and nothing is sent; pictures are made in the page, to be downloaded.
+_POLICY = (
+    "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+)
 
 
 def measure_page() -> str:
-    """Make the page that measures, as HTML: its script has the names of columns, the messages and
-    the limits of this library.
+    """Make the page that measures, as HTML: the template with the script, the style, and the names
+    of columns, the messages and the limits of this library.
     """
-    return render_measure_page(measure_config())
-
-
-def write_measure_page(path: str | os.PathLike[str]) -> Path:
-    """Write the page that measures to a file, which is replaced; return its path."""
-    return write_page(path, measure_page)
+    script = "\n".join(map(read_text_file, ("measure.js", "measure_page.js")))
+    style = "\n".join(map(read_text_file, ("page.css", "measure.css")))
+    parts = {
+        "policy": _POLICY.format(script=digest(script), style=digest(style)),
+        "version": __version__,
+        "style": style,
+        "script": script,
+        "config": script_json(measure_config()),
+    }
+    page = read_text_file("templates/measure.html")
+    for name, part in parts.items():
+        page = page.replace(f"{{{{ {name} }}}}", part)
+    return page
 
 
 def measure_config() -> dict[str, Any]:

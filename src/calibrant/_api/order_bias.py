@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._api.cross_fitting import FOLDS, fold_of
-from calibrant._core.typing import Array, Index
-from calibrant._data.samples import Samples, Shape
+from calibrant._core.typing import Array, Index, Shape
+from calibrant._data.samples import Samples
 from calibrant._inference.means import distribution_rows, influences, mean_limits
 from calibrant._measures.measure import Measure
 from calibrant._measures.statistics import STATISTICS

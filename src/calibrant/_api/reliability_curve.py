@@ -6,7 +6,7 @@ from typing import Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.row_curves import check_unweighted_outcomes, isotonic_curve, local_curve
+from calibrant._api.row_curves import BANDS_OF, fitted_curve
 from calibrant._api.rows import (
     as_samples,
     as_source,
@@ -24,14 +24,10 @@ from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
-from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.context import rows_of_weight, take_rows
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._reliability_curve import ReliabilityCurve
-
-METHODS = ("isotonic", "local")
-BANDS_OF = {"isotonic": ("consistency", "confidence"), "local": ("pointwise",)}
 
 
 @public
@@ -118,14 +114,9 @@ def reliability_curve(
     problem, index = scalar_problem(
         samples, resolved, group_index(groups, samples, rows.get("data"))
     )
-    if method == "local":
-        curve = local_curve(problem, resolved, float(level), index, span)
-        curve = curve if band is not None else curve.without_band()
-        return note_two_columns(curve, samples, resolved)
-    if band == "confidence":
-        check_unweighted_outcomes(problem, index)
-    blocks = blocks_of(problem.n, index, int(seed))
-    curve = isotonic_curve(problem, blocks, resolved, chosen, float(level), int(seed))
+    curve = fitted_curve(
+        problem, resolved, method, chosen, float(level), groups=index, span=span, seed=int(seed)
+    )
     return note_two_columns(curve, samples, resolved)
 
 
@@ -134,7 +125,7 @@ def checked_band(method: Any, band: Any, span: Any, level: Any, seed: Any) -> st
     that the method does not take.
     """
     check_level(level)
-    one_of("method", method, METHODS)
+    one_of("method", method, BANDS_OF)
     check_count("seed", seed, 0, "a whole number, 0 or more")
     if band is not None:
         one_of("band", band, ("default", *BANDS_OF[method]))

@@ -14,7 +14,7 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._core.typing import Array, Index
 from calibrant._engines.arrays.draws import fit_isotonic
-from calibrant._inference.blocks import Blocks, effective
+from calibrant._inference.blocks import Blocks, blocks_of, effective
 from calibrant._inference.budget import BAND_DRAWS, CURVE_CELLS
 from calibrant._inference.cells import Problem
 from calibrant._inference.null import null_drawn
@@ -23,6 +23,8 @@ from calibrant._measures.local_regression import SPAN, curve_matrix, local_fit
 from calibrant._measures.proportions import wilson
 from calibrant.results._reliability_curve import ReliabilityCurve
 
+# The bands of each method, the usual one first.
+BANDS_OF = {"isotonic": ("consistency", "confidence"), "local": ("pointwise",)}
 # The most points at which a local regression is drawn.
 POINTS = 256
 # Rows are counted in so many parts of [0, 1] of equal width, for the strip over a diagram.
@@ -30,6 +32,33 @@ PLACES = 40
 # Shares of rows that a local regression may look at. A small share is tried only if it holds
 # FEWEST_CELLS cells and FEWEST_ROWS rows.
 SPANS = (SPAN, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.055, 0.04, 0.028, 0.02)
+
+
+def fitted_curve(
+    problem: Problem,
+    notion: str,
+    method: str,
+    band: str | None,
+    level: float,
+    *,
+    groups: Index | None = None,
+    span: float | None = None,
+    seed: int = 0,
+    extent: tuple[Array, Array] | None = None,
+) -> ReliabilityCurve:
+    """The curve of a scalar problem by a method of `BANDS_OF`, with one of its bands; None for no
+    band.
+
+    `groups` are clusters as numbers, `span` is that of `local_curve`, and `extent` that of
+    `isotonic_curve`. An InputError is raised for a confidence band that the rows cannot have.
+    """
+    if method == "local":
+        curve = local_curve(problem, notion, level, groups, span)
+        return curve if band is not None else curve.without_band()
+    if band == "confidence":
+        check_unweighted_outcomes(problem, groups)
+    blocks = blocks_of(problem.n, groups, seed)
+    return isotonic_curve(problem, blocks, notion, band, level, seed, extent)
 
 
 def _pool_predictions(problem: Problem, most: int) -> tuple[Array, Array, Array]:

@@ -22,9 +22,10 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Write the page that measures."""
-    from calibrant._api.measure_page import write_measure_page
+    from calibrant._api.measure_page import measure_page
+    from calibrant.results._pages.page import write_page
 
     check_page_options(options.out, None)
     check_writable(options.out)
-    path = str(write_measure_page(options.out))
+    path = str(write_page(options.out, measure_page))
     return Outcome(lambda: {"written": [path]}, lambda: print_line(f"Written: {path}"))

@@ -22,7 +22,6 @@ from calibrant._cli.output import (
     check_page_options,
     check_table,
     check_writable,
-    print_lines,
     print_status,
     write_table,
 )
@@ -30,7 +29,7 @@ from calibrant._cli.parsing import Parser, replace_options
 from calibrant._cli.states import check_no_rows_needed, find_state, load_sums
 from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, NeedsRows, counted
-from calibrant._core.messages import CLASSES, FOUND, find_note, name_of
+from calibrant._core.messages import CLASSES, FOUND, find_note
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
@@ -140,13 +139,13 @@ def run(options: argparse.Namespace) -> Outcome:
             "and --label-high"
         )
     if options.multilabel:
-        from calibrant._cli import multilabel
+        from calibrant._cli.report_other_rows import report_labels
 
-        return multilabel.run(options)
+        return report_labels(options)
     if options.question is not None:
-        from calibrant._cli import sampled_answers
+        from calibrant._cli.report_other_rows import report_answers
 
-        return sampled_answers.run(options)
+        return report_answers(options)
     if options.correct is not None:
         raise InputError(
             "--correct needs --question, for several answers to a question; otherwise name the "
@@ -155,7 +154,9 @@ def run(options: argparse.Namespace) -> Outcome:
     check_page_options(options.out, options.title)
     check_writable(options.out, options.files, options.format)
     if options.label_low is not None or options.label_high is not None:
-        return _report_bounds(options)
+        from calibrant._cli.report_other_rows import report_bounds
+
+        return report_bounds(options)
     if options.recalibrate is not None:
         from calibrant._api.report.map_choice import checked_maps
 
@@ -226,70 +227,6 @@ def _outcome(
     voters, tools = additions.annotators, additions.tools
     more = {} if voters is None else {"annotators": voters.to_dict()}
     return Outcome(lambda: {**result.to_dict(), **more}, show)
-
-
-def _report_bounds(options: argparse.Namespace) -> Outcome:
-    """Bound the measures over labels between the columns --label-low and --label-high."""
-    from calibrant._api.evaluate_samples import missing_note
-    from calibrant._api.label_bounds import check_has_no
-    from calibrant._api.report.report import report
-    from calibrant._data.between import Between
-    from calibrant._data.readers.read_rows import read_rows
-
-    low, high = options.label_low, options.label_high
-    if low is None or high is None or options.label is not None:
-        raise InputError("give either --label, or both --label-low and --label-high")
-    for name in ("stream", "one_pass", "clinical", "item", "counts", "votes", "depth"):
-        check_has_no(**{name: getattr(options, name)})
-    known = replace_options(options, by=None, groups=None, segments=None)
-    ends = dict.fromkeys(low, "label_low") | dict.fromkeys(high, "label_high")
-    request = inputs.request_of(known, options.files)
-    rows = read_rows(replace(request, labelled=False, y_true=low[0], others=ends))
-    page = options.out is not None
-    bounds: Any = report(
-        Between(_numbers(rows, low, "label_low"), _numbers(rows, high, "label_high")),
-        rows.y_proba,
-        name=options.title,
-        sample_weight=rows.sample_weight,
-        classes=rows.class_names,
-        source=inputs.command_without_folders(options, options.files) if page else None,
-        **inputs.options_by_name(options, "measures", "bins", "from_logits", "missing"),
-        **inputs.options_by_name(options, "by", "groups", "segments", "recalibrate"),
-    )
-    if rows.n_missing:  # the reader has dropped these, and the bounds perhaps others
-        both = rows.n_missing + bounds.recipe["n_missing"]
-        others = [n for n in bounds.notes if n != missing_note(bounds.recipe["n_missing"])]
-        bounds = replace(
-            bounds,
-            notes=(missing_note(both), *others),
-            recipe={**bounds.recipe, "n_missing": both},
-        )
-    if page:
-        bounds.save(options.out)
-        print_status(f"written: {options.out}")
-
-    def show() -> None:
-        """Print the bounds of measures and of bins."""
-        from calibrant._cli.tables import print_table
-
-        title = f"{inputs.format_files(options.files)}: {counted(bounds.recipe['n'], 'row')}"
-        print_lines(title, bounds._messages())
-        print_table(bounds.display_columns(), "Bounds over the labels")
-        print_table(bounds.reliability.display_columns(), bounds.reliability.title)
-
-    return Outcome(bounds.to_dict, show)
-
-
-def _numbers(rows: Rows, columns: list[str], option: str) -> Any:
-    """The numbers of columns that were read as text, (n, columns), NaN where one is empty."""
-    import numpy as np
-
-    texts = np.column_stack([rows.others[name] for name in columns]).astype(object)
-    missing = np.array([text is None or text != text for text in texts.flat]).reshape(texts.shape)
-    try:
-        return np.where(missing, "nan", texts).astype(np.float64)
-    except ValueError as error:
-        raise InputError(f"{name_of(option)} must name columns of numbers: {error}") from None
 
 
 def _report_state(path: str, options: argparse.Namespace) -> Outcome:

@@ -11,7 +11,8 @@ another dictionary of `BUNDLES`. When the function is defined, `whole_signature`
 - the type of an argument that it names alone, and the words where none follow: a line ``seed`` is
   enough. Where an argument has several meanings, a word in parentheses tells them apart:
   ``bins (quantile)``;
-- what every function of labels and predictions raises, if there is no section Raises.
+- what every function of labels and predictions raises, if there is no section Raises; and before
+  the words of an entry InputError that begin with "Also".
 
 Types come from here, defaults and order from the signature. Editors and type checkers, which do not
 run the code, read all of it in the stub of the package (`.ci/stub.py`).
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypedDict
@@ -155,13 +157,11 @@ n_resamples : int
 seed : int
     Seed of all random draws; the same seed gives the same result.
 """
-_RAISES = """\
-Raises
-------
-InputError
-    If the input cannot be read as labels and probabilities; the message names the first bad
-    row.
-"""
+_UNREADABLE = (
+    "If the input cannot be read as labels and probabilities; the message names the first bad row."
+)
+# An InputError without a description, or with one that begins with "Also".
+_INPUT_ERROR = re.compile(r"^InputError\n((?: {4}Also .*\n(?: {4}.*\n)*)?)(?! {4})", re.MULTILINE)
 _TITLE = re.compile(r"^[A-Z][A-Za-z ]+\n-{3,}$", re.MULTILINE)
 _AFTER_RAISES = re.compile(r"^(?:Warns|See Also|Notes|References|Examples)\n-{3,}$", re.MULTILINE)
 
@@ -199,10 +199,23 @@ def whole_docstring(text: str, parameters: Mapping[str, inspect.Parameter]) -> s
     name.
     """
     doc = _with_parameters(inspect.cleandoc(text), parameters)
-    if {"y_true", "y_proba"} <= parameters.keys() and "\nRaises\n------\n" not in doc:
-        before, after = _split_before(doc, _AFTER_RAISES)
-        doc = f"{before}\n\n{_RAISES}\n{after}"
+    if {"y_true", "y_proba"} <= parameters.keys():
+        if "\nRaises\n------\n" not in doc:
+            before, after = _split_before(doc, _AFTER_RAISES)
+            doc = f"{before}\n\nRaises\n------\nInputError\n\n{after}"
+        doc = _INPUT_ERROR.sub(_complete_error, f"{doc}\n")
     return doc.strip()
+
+
+def _complete_error(found: re.Match[str]) -> str:
+    """The entry InputError of a section Raises, with what every function of labels and predictions
+    raises it for before the function's own reasons.
+    """
+    words = " ".join([_UNREADABLE, *found[1].split()])
+    indented = textwrap.fill(
+        words, 96, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    return f"InputError\n{indented}\n"
 
 
 def _with_parameters(doc: str, parameters: Mapping[str, inspect.Parameter]) -> str:

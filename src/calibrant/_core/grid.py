@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -98,3 +99,11 @@ class UnitGrid:
         if self.sums.shape[1] == 1:
             return self.sums[:, 0]
         return self.sums[:, 2] - self.sums[:, 1]
+
+
+def cubic_weights(t: Any) -> tuple[Any, Any, Any, Any]:
+    """The shares of a mass that four neighbouring nodes get by cubic interpolation; it lies between
+    the two middle ones, a part `t` of the way. `t` is an array or a tensor.
+    """
+    a, b, c = t + 1.0, t - 1.0, t - 2.0
+    return -t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0

@@ -10,12 +10,12 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._core.messages import Note, argument_order, find_note, setting, values_of
 from calibrant._core.texts import message
-from calibrant._core.typing import Mask
+from calibrant._core.typing import Mask, Shape
 from calibrant._data.answers import ANSWERS
 from calibrant._data.arrays import kind_of_tensor, precision_name
 from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
-from calibrant._data.samples import Shape, shape_of
+from calibrant._data.samples import shape_of
 
 # If the largest weight is outside this range, all are scaled: fourth powers must be finite.
 WEIGHTS = (2.0**-150, 2.0**150)

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant._core.typing import Shape
 from calibrant._data.links import ROW_SUM_TOLERANCE
-from calibrant._data.samples import Samples, Shape, shape_of
+from calibrant._data.samples import Samples, shape_of
 
 # Values of a column, each with the index of its class.
 Labels = tuple[tuple[str | int | float, int], ...]

@@ -13,11 +13,10 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.typing import Array, Mask
+from calibrant._core.typing import Array, Mask, Shape
 from calibrant._data.links import ROW_SUM_TOLERANCE, sigmoid, softmax
 
 Notion: TypeAlias = Literal["binary", "confidence", "classwise", "full"]
-Shape: TypeAlias = Literal["binary", "answers", "multiclass"]
 # What rows are stored in: arrays or tensors.
 Values = TypeVar("Values", bound=Any)
 

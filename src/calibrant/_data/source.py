@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from calibrant._data.samples import Samples, Shape
+from calibrant._core.typing import Shape
+from calibrant._data.samples import Samples
 
 
 class Source(Protocol):
@@ -84,3 +85,8 @@ class Source(Protocol):
 
     def every_prediction_is_zero_or_one(self) -> bool:
         """Whether all predictions are 0 or 1, as if labels were given in their place."""
+
+
+def has_raw_logits(samples: Source) -> bool:
+    """Whether the predictions go to a grid as raw logits: True for logits of a binary problem."""
+    return samples.from_logits and not samples.multiclass

@@ -17,7 +17,7 @@ import numpy as np
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Shape
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
 from calibrant._measures.cell_formulas import (
     brier_discriminations,
@@ -45,7 +45,7 @@ from calibrant._measures.local_regression import (
     ici,
     icis,
 )
-from calibrant._measures.measure import GROUPS, Claim, Claims, Group, Listed, Measure, Shape
+from calibrant._measures.measure import GROUPS, Claim, Claims, Group, Listed, Measure
 from calibrant._measures.ordered import ks_error, sweep_error
 from calibrant._measures.ranking import (
     COVERAGE,

@@ -9,12 +9,11 @@ from typing import Literal
 import numpy as np
 
 from calibrant._core.bin_tables import BinTable
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Shape
 from calibrant._measures.cell_formulas import CellSums, each_draw, levels_of_draws
 from calibrant._measures.ranking import RowInfluence
 from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
 
-Shape = Literal["binary", "answers", "multiclass"]
 # True, False, or None where the property does not apply.
 Claim = bool | None
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,9 +54,7 @@ def integral_of_absolute(f: Array, spacing: float) -> float:
         return spacing * total
     # Beyond an end f goes on as its mirror image.
     f0, f1, f2, f3 = f[np.abs(j - 1)], f[j], f[j + 1], f[np.minimum(j + 2, 2 * f.size - 4 - j)]
-    c1 = f2 - f1 / 2.0 - f0 / 3.0 - f3 / 6.0
-    c2 = (f0 + f2) / 2.0 - f1
-    c3 = (f3 - f0) / 6.0 + (f1 - f2) / 2.0
+    c1, c2, c3 = cubic_through(f0, f1, f2, f3)
     at = f1 / (f1 - f2)
     with np.errstate(divide="ignore", invalid="ignore"):
         for _ in range(2):
@@ -73,6 +71,17 @@ def integral_of_absolute(f: Array, spacing: float) -> float:
     total -= float(second @ (q * (at - 0.5))) / 6
     total += float(third @ (q * q - 1 / 30)) / 24
     return spacing * total
+
+
+def cubic_through(f0: Any, f1: Any, f2: Any, f3: Any) -> tuple[Any, Any, Any]:
+    """The cubic through the values at four neighbouring nodes, arrays or tensors: the coefficients
+    of the first, second and third power of the distance from the second node.
+    """
+    return (
+        f2 - f1 / 2.0 - f0 / 3.0 - f3 / 6.0,
+        (f0 + f2) / 2.0 - f1,
+        (f3 - f0) / 6.0 + (f1 - f2) / 2.0,
+    )
 
 
 def valid_convolution(values: Array, kernel: Array) -> Array:

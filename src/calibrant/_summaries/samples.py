@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,6 @@ from calibrant._summaries.smooth import SmoothSummary
 
 T = TypeVar("T")
 
-NOTIONS = ("binary", "confidence", "classwise", "full")
-
 
 def resolve_notion(samples: Source, notion: str | None) -> Notion:
     """The notion of calibration asked for or, for None, the usual one: P(y = 1) for (n,)
@@ -49,7 +47,7 @@ def resolve_notion(samples: Source, notion: str | None) -> Notion:
     """
     if notion is None:
         return "confidence" if samples.multiclass else "binary"
-    one_of("notion", notion, NOTIONS)
+    one_of("notion", notion, get_args(Notion))
     if samples.multiclass and notion == "binary":
         raise InputError(
             f"notion='binary' needs y_proba of the shape (n,); got (n, {samples.n_classes}). Give "

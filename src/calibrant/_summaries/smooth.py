@@ -12,7 +12,7 @@ from calibrant._core.errors import NotDefined, check_weight_total
 from calibrant._core.grid import LOGIT_LIMIT, STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
-from calibrant._data.source import Source
+from calibrant._data.source import Source, has_raw_logits
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import NO_CUTS
 from calibrant._engines.arrays.selection import kernels
@@ -340,7 +340,7 @@ class SmoothSummary:
 
     def _logit_problem(self, samples: Source, notion: Notion, link: str) -> ProblemRows:
         """The rows of one scalar problem; logits are clipped."""
-        raw = samples.from_logits and not samples.multiclass and link == "logit"
+        raw = has_raw_logits(samples) and link == "logit"
         if raw and isinstance(samples, Samples | TensorSamples):
             self._keep_findings(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
             here = samples if isinstance(samples, Samples) else samples.in_memory()

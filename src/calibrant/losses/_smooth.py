@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from calibrant._core.errors import InputError
+from calibrant._core.grid import cubic_weights
 from calibrant._core.validation import check_eps, is_number, public
 from calibrant._engines.arrays.streams import EPS
 from calibrant._measures.smooth import (
@@ -17,6 +18,7 @@ from calibrant._measures.smooth import (
     SUMMED_PER_SIGMA,
     TAIL,
     WIDE_SIGMA,
+    cubic_through,
 )
 from calibrant._summaries.smooth import (
     smallest_sigma,
@@ -47,12 +49,10 @@ def deposit(position: Tensor, mass: Tensor, size: int) -> Tensor:
     """
     first = position.detach().floor()
     t = position - first
-    a, b, c = t + 1.0, t - 1.0, t - 2.0
-    parts = (-t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0)
     nodes = torch.cat([first + offset for offset in (-1, 0, 1, 2)], dim=1)
     # NaN has no position; its mass is NaN too, so that the loss becomes NaN.
     nodes = nodes.nan_to_num(0.0).long().remainder(size)
-    masses = torch.cat([mass * part for part in parts], dim=1)
+    masses = torch.cat([mass * part for part in cubic_weights(t)], dim=1)
     return masses.new_zeros(masses.shape[0], size).scatter_add(1, nodes, masses)
 
 
@@ -82,9 +82,7 @@ def integral_of_absolute(f: Tensor, spacing: float) -> Tensor:
         torch.where(crosses, values, line)
         for values, line in zip(around, (1.5, 0.5, -0.5, -1.5), strict=True)
     )
-    c1 = f2 - f1 / 2.0 - f0 / 3.0 - f3 / 6.0
-    c2 = (f0 + f2) / 2.0 - f1
-    c3 = (f3 - f0) / 6.0 + (f1 - f2) / 2.0
+    c1, c2, c3 = cubic_through(f0, f1, f2, f3)
     at = _zero_of_cubic(f1, f2, (c1, c2, c3))
     upward = torch.where(f2 >= 0, 2.0, -2.0).to(f.dtype)
     slope = c1 + at * (2.0 * c2 + 3.0 * at * c3)

@@ -19,13 +19,13 @@ from calibrant._core.errors import InputError
 from calibrant._core.loss_sums import COMPLEMENTS
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._core.messages import setting
-from calibrant._core.typing import Array, Index
+from calibrant._core.typing import Array, Index, Shape
 from calibrant._data.labels import Titles
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names
 from calibrant._data.readers.columns import ColumnMapping
 from calibrant._data.readers.find import File
-from calibrant._data.samples import Samples, Shape, shape_of
+from calibrant._data.samples import Samples, shape_of
 from calibrant._data.slice_names import Key, key_of, names_of
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.passes import scalar_sums

@@ -68,8 +68,7 @@ def atb(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if `norm` is none of these, or `root` is combined with absolute values.
+        Also if `norm` is none of these, or `root` is combined with absolute values.
 
     See Also
     --------
@@ -180,8 +179,7 @@ def cutoff_test(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if labels are soft: the test needs outcomes.
+        Also if labels are soft: the test needs outcomes.
 
     See Also
     --------

@@ -281,8 +281,7 @@ def wasserstein(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if `positions` are not k increasing numbers.
+        Also if `positions` are not k increasing numbers.
 
     References
     ----------

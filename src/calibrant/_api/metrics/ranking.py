@@ -52,8 +52,6 @@ def auroc(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
     NotDefined
         If all labels are equal: no pair can be ranked.
 

@@ -75,8 +75,7 @@ def spiegelhalter(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if labels are soft: the test needs outcomes.
+        Also if labels are soft: the test needs outcomes.
 
     References
     ----------
@@ -145,8 +144,7 @@ def hosmer_lemeshow(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if labels are soft: the test needs outcomes.
+        Also if labels are soft: the test needs outcomes.
 
     Notes
     -----
@@ -245,8 +243,7 @@ def truthful_test(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if labels are soft: the test needs outcomes.
+        Also if labels are soft: the test needs outcomes.
 
     References
     ----------

@@ -88,8 +88,7 @@ def noise_floor(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if the measure has no noise floor: losses and distances of soft labels without
+        Also if the measure has no noise floor: losses and distances of soft labels without
         `votes`, or with `groups`, and measures of ranking (`auroc`, `aurc`, accuracy at coverage),
         which have no particular value for calibrated predictions.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.smooth import smooth_curve
 from calibrant._api.reliability_curve import scalar_problem
-from calibrant._api.row_curves import isotonic_curve, local_curve
+from calibrant._api.row_curves import BANDS_OF, fitted_curve
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Cuts, Edges, EqualWidth, LevelSets, MiddleRanks, Quantile, Rule
 from calibrant._core.typing import Array, Index
@@ -24,7 +24,6 @@ from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.cells import Cells
-from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import is_small_over_classes
 from calibrant._inference.cells import ScalarRows
 from calibrant._measures.catalogue import Measure, Shape, catalogue, listed
@@ -223,10 +222,9 @@ def _curves(
 ) -> dict[str, ReliabilityCurve]:
     """The isotonic and the local reliability curve, by name, the default one first."""
     problem, groups = scalar_problem(samples, "binary", groups)
-    blocks = blocks_of(problem.n, groups, 0)
     return {
-        "isotonic": isotonic_curve(problem, blocks, notion, "consistency", level, 0),
-        "local": local_curve(problem, notion, level, groups),
+        method: fitted_curve(problem, notion, method, bands[0], level, groups=groups)
+        for method, bands in BANDS_OF.items()
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from calibrant._api.conventions import conventions_of
 from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.label_bounds import bounds_of, check_has_no
+from calibrant._api.report.assembly import assemble_report, recipe_of
 from calibrant._api.report.bins import (
     NOT_OVER_CLASSES,
     bin_views,
@@ -23,7 +25,6 @@ from calibrant._api.report.bins import (
 )
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import SideBySide, side_by_side
-from calibrant._api.report.text import answer, grouped, headlines, sentences
 from calibrant._api.risk_curve import risk_coverage_curve
 from calibrant._api.row_curves import PLACES
 from calibrant._api.rows import group_index, take_clusters
@@ -31,10 +32,10 @@ from calibrant._api.vote_profile import profile_of
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Rule, both_rules
 from calibrant._core.engine_choice import n_threads, one_blas_thread
 from calibrant._core.errors import InputError
-from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._core.validation import public
 from calibrant._data.between import Between
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import LOGPROBS, given_as
+from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
@@ -45,8 +46,8 @@ from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._annotators import Annotators
 from calibrant.results._conventions import Conventions
 from calibrant.results._decision_curve import DecisionCurve
-from calibrant.results._pages.provenance import checked_name, checked_source, versions
-from calibrant.results._report import BinView, Report, entry
+from calibrant.results._pages.provenance import checked_name, checked_source
+from calibrant.results._report import BinView, Report
 from calibrant.results._risk_coverage import RiskCoverage
 
 # Edges of predictions, and the weight of events and of non-events between them.
@@ -185,7 +186,6 @@ def report(
         segments=segments,
         depth=depth,
     )
-    shape = samples.shape
     # The evaluation and the other sections run side by side. If both fail, the first one raises.
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     work: tuple[Callable[[], Any], ...] = (
@@ -193,59 +193,39 @@ def report(
         partial(_other_sections, samples, bins, index, level, seed, maps),
     )
     with one_blas_thread(beside=threads):
-        evaluation, beside = in_threads(lambda each: each(), work, threads)
+        evaluation, beside = in_threads(operator.call, work, threads)
     views, change, tools, risk, histogram = beside
     votes_beside = None
     if samples.votes is not None:
         rule = both_rules(bins, samples.n)[0]
         votes_beside = profile_of(samples, rule, level=float(level), seed=int(seed))
     left_out = None if classes_are_few(samples) or not samples.multiclass else NOT_OVER_CLASSES
-    absent = {
-        "sensitivity": left_out,
-        "before_after": change.absent,
-        "recalibrations": change.failed,
-        "conventions": tools,
-    }
-    options = {
-        "bins": repr(bins),
-        "tolerance": float(tolerance),
-        "level": float(level),
-        "seed": int(seed),
-        "from_logits": given is True,
-        "from_logprobs": given == LOGPROBS,
-        "missing": missing,
-        "n_resamples": N_RESAMPLES,
-        "weighted": sample_weight is not None,
-        "grouped": groups is not None,
-        "votes": samples.votes is not None,
-        "resample": resample,
-        "sliced": by is not None,
-        "segments": None if segments is None else ", ".join(map(str, segments)),
-        "depth": int(depth),
-        "annotators": annotators is not None,
-        "measures": None if measures is None else ", ".join(measures),
-        "counts of votes": votes is None and samples.votes is not None,
-        "classes": classes is not None,
-        "recalibrate": None if maps is None else ", ".join(maps),
-    }
-    return Report(
+    recipe = recipe_of(
+        evaluated,
+        origin,
+        given,
+        maps=maps,
+        measures=measures,
+        missing=missing,
+        weighted=sample_weight is not None,
+        voted=samples.votes is not None,
+        counted=votes is None and samples.votes is not None,
+        annotated=annotators is not None,
+        named_classes=classes is not None,
+    )
+    return assemble_report(
+        evaluation,
+        samples.shape,
+        recipe,
+        change,
         name=title,
-        answer=answer(evaluation.verdict),
-        sentences=sentences(evaluation),
-        evaluation=evaluation,
-        headlines=headlines(evaluation, shape),
-        groups=grouped(evaluation, shape),
         views=views,
         sensitivity=sensitivity(samples, views[0]),
-        before_after=change.chosen,
-        conventions=tools if isinstance(tools, Conventions) else None,
-        glossary=tuple(entry(e.name, shape) for e in evaluation.estimates),
-        absent={section: why for section, why in absent.items() if isinstance(why, str)},
-        recipe={"options": options, "source": origin, "versions": versions()},
+        tools=tools,
+        no_sensitivity=left_out,
         risk=risk,
         decisions=decisions_of_rows(samples, float(level), index, int(seed)),
         histogram=histogram,
-        recalibrations=change.maps,
         votes=votes_beside,
         annotators=annotators,
     )

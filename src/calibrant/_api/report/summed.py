@@ -7,6 +7,7 @@ rows, a reader would see no difference.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from calibrant._api.evaluate_samples import Options
 from calibrant._api.files.evaluate_file import evaluate_request
 from calibrant._api.files.exact import FileSummary
 from calibrant._api.files.refinement import Refiner
+from calibrant._api.report.assembly import assemble_report, recipe_of
 from calibrant._api.report.bins import (
     NOT_OVER_CLASSES,
     ViewCells,
@@ -27,8 +29,11 @@ from calibrant._api.report.bins import (
 )
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import side_by_side
-from calibrant._api.report.report import Histogram, add_ece, decisions_of_rows
-from calibrant._api.report.text import answer, grouped, headlines, sentences
+from calibrant._api.report.report import (
+    Histogram,
+    add_ece,
+    decisions_of_rows,
+)
 from calibrant._api.risk_curve import risk_coverage_curve
 from calibrant._api.row_curves import PLACES
 from calibrant._core.bin_tables import BinTable
@@ -36,15 +41,15 @@ from calibrant._core.binning import Bins, LevelSets, Quantile, both_rules
 from calibrant._core.engine_choice import n_threads, one_blas_thread
 from calibrant._core.errors import NeedsRows
 from calibrant._core.typing import Array
-from calibrant._core.validation import N_RESAMPLES
+from calibrant._data.logprobs import LOGPROBS
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import in_threads, scalar_sums
 from calibrant._engines.cells import Cells
 from calibrant._summaries.samples import Summary
-from calibrant.results._pages.provenance import checked_name, checked_source, versions
-from calibrant.results._report import Report, entry
+from calibrant.results._pages.provenance import checked_name, checked_source
+from calibrant.results._report import Report
 
 # The number of rows that are drawn, about.
 DRAWN = 500_000
@@ -78,6 +83,7 @@ def report_of_files(
         tolerance=tolerance,
         level=level,
         seed=seed,
+        by=request.by,
     )
     evaluation, sums, _ = evaluate_request(request, evaluated, progress=progress)
     summary = sums.summary
@@ -104,60 +110,35 @@ def report_of_files(
     )
     threads = n_threads()
     with one_blas_thread(beside=threads):
-        view, change, risk, decisions = in_threads(lambda each: each(), work, threads)
+        view, change, risk, decisions = in_threads(operator.call, work, threads)
     note = (
         f"curves, recalibration maps, ranking and decisions on this page use {samples.n:,} rows "
         f"drawn at random; quantile bins of the diagram come from {view_cells.cells.m:,} cells. "
         "The rest uses all rows"
     )
     evaluation = replace(evaluation, notes=(*evaluation.notes, note))
-    shape = samples.shape
-    absent = {
-        "sensitivity": NOT_OVER_CLASSES if samples.multiclass else None,
-        "before_after": change.absent,
-        "recalibrations": change.failed,
-        "conventions": NO_TOOLS,
-    }
-    options = {
-        "bins": repr(bins),
-        "tolerance": float(tolerance),
-        "level": float(level),
-        "seed": int(seed),
-        "from_logits": bool(request.from_logits),
-        "from_logprobs": request.written.logprobs,
-        "missing": request.missing,
-        "n_resamples": N_RESAMPLES,
-        "weighted": False,
-        "grouped": False,
-        "votes": False,
-        "resample": None,
-        "sliced": request.by is not None,
-        "segments": None,
-        "depth": 2,
-        "annotators": False,
-        "measures": None if names is None else ", ".join(names),
-        "counts of votes": False,
-        "classes": request.classes is not None,
-        "recalibrate": None if maps is None else ", ".join(maps),
-    }
-    return Report(
+    recipe = recipe_of(
+        evaluated,
+        checked_source(source),
+        LOGPROBS if request.written.logprobs else bool(request.from_logits),
+        maps=maps,
+        measures=names,
+        missing=request.missing,
+        named_classes=request.classes is not None,
+    )
+    return assemble_report(
+        evaluation,
+        samples.shape,
+        recipe,
+        change,
         name=checked_name(name, "Predictions"),
-        answer=answer(evaluation.verdict),
-        sentences=sentences(evaluation),
-        evaluation=evaluation,
-        headlines=headlines(evaluation, shape),
-        groups=grouped(evaluation, shape),
         views=(view,),
-        sensitivity=curves_over_bins(shape, view),
-        before_after=change.chosen,
-        conventions=None,
-        glossary=tuple(entry(e.name, shape) for e in evaluation.estimates),
-        absent={section: why for section, why in absent.items() if why is not None},
-        recipe={"options": options, "source": checked_source(source), "versions": versions()},
+        sensitivity=curves_over_bins(samples.shape, view),
+        tools=NO_TOOLS,
+        no_sensitivity=NOT_OVER_CLASSES if samples.multiclass else None,
         risk=risk,
         decisions=decisions,
         histogram=_histogram(view.tables["equal-width"][view_cells.counts.index(PLACES)].table),
-        recalibrations=change.maps,
     )
 
 

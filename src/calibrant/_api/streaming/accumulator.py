@@ -34,7 +34,7 @@ from calibrant._core.binning import (
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.given_cells import Cells as GivenCells
 from calibrant._core.messages import values_of
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Shape
 from calibrant._core.validation import N_RESAMPLES, check_level, public
 from calibrant._data.explain import explained, swapped_error
 from calibrant._data.logits import (
@@ -45,7 +45,7 @@ from calibrant._data.logits import (
 )
 from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.missing import check_missing
-from calibrant._data.samples import Shape, shape_of
+from calibrant._data.samples import shape_of
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_source
 from calibrant._engines.arrays.streams import StreamSums

@@ -112,6 +112,14 @@ def _rows_of(n: int) -> str:
     return f"a baseline of {n} rows"
 
 
+def baseline_of_slice(baseline: Any, name: str) -> Any:
+    """The baseline of a slice; None if it has none."""
+    if isinstance(baseline, tuple):
+        return baseline
+    own = getattr(baseline, "slice_monitor", lambda _: None)(name)
+    return own if own is not None and own.n_rows else None
+
+
 def number_before(baseline: Any) -> int:
     """A number of windows before each as a baseline; an InputError for anything else."""
     if not isinstance(baseline, numbers.Integral) or isinstance(baseline, bool) or baseline < 1:

@@ -16,12 +16,11 @@ from calibrant._api.net_benefits import (
     curve_of_judged,
 )
 from calibrant._api.pooled_folds import deal_into_folds
-from calibrant._api.row_curves import check_unweighted_outcomes, isotonic_curve, local_curve
+from calibrant._api.row_curves import fitted_curve
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import FixedRule, outer_edges
 from calibrant._core.errors import InputError, NeedsRows
 from calibrant._core.typing import Array
-from calibrant._inference.blocks import blocks_of
 from calibrant._inference.decisions import Outcomes
 from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.rounding import EQUAL_PREDICTIONS
@@ -40,15 +39,10 @@ def curve_of_sums(
         raise NeedsRows(f"no curve from sums: {why}. Collect a sample of rows")
     uncertainty = sums.uncertainty((), level, 50, seed)
     problem, total = uncertainty.plain_problem, _totals(sums)
-    if method == "local":
-        curve = local_curve(problem, summary.scalar, level, None, span)
-        curve = curve if band is not None else curve.without_band()
-    else:
-        if band == "confidence":
-            check_unweighted_outcomes(problem, None)
-        blocks = blocks_of(problem.n, None, seed)
-        given = (problem, blocks, summary.scalar, band, level, seed)
-        curve = isotonic_curve(*given, _ends_of_cells(sums, problem.levels[0]))
+    ends = _ends_of_cells(sums, problem.levels[0])
+    curve = fitted_curve(
+        problem, summary.scalar, method, band, level, span=span, seed=seed, extent=ends
+    )
     weight = curve.points["weight"] * (total["sum_w"] / float(problem.weights.sum()))
     points = {**curve.points, "weight": weight}
     return replace(curve, points=points, n=round(total["n"]))

@@ -25,8 +25,9 @@ from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.given_cells import Cells
 from calibrant._core.messages import name_of, setting, worded
+from calibrant._core.typing import Shape
 from calibrant._core.validation import public
-from calibrant._data.samples import Shape, shape_of
+from calibrant._data.samples import shape_of
 from calibrant._data.times import moment, single
 from calibrant._measures.catalogue import Measure, catalogue, listed, of_answers
 from calibrant._summaries.requirements import in_stream
@@ -433,8 +434,7 @@ class Monitor:
             slice.
         """
         # Imported here: programs that only add rows never need it.
-        from calibrant._api.streaming.sliced_tables import sliced_table
-        from calibrant._api.streaming.tables import windows_table
+        from calibrant._api.streaming.tables import sliced_table, windows_table
 
         span = self._span_in_microseconds(start, stop)
         if isinstance(baseline, tuple):

@@ -1,4 +1,4 @@
-"""The table of a monitor's windows: one evaluation for each window of time.
+"""The tables of a monitor: one evaluation for each window of time, of all rows and of each slice.
 
 A "stream" is here the Accumulator of one window: sums of its rows.
 """
@@ -9,12 +9,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 from calibrant._api.evaluate_samples import Options, choose_measures
 from calibrant._api.slices import floor_of_sums, holm
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.baselines import (
+    baseline_of_slice,
     describe_number,
     evidence_of_change,
     fixed_baseline,
@@ -23,15 +27,20 @@ from calibrant._api.streaming.baselines import (
     with_change,
 )
 from calibrant._api.streaming.sums import WindowedSums
-from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
+from calibrant._core.typing import Array
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.times import moment, time_as_text
-from calibrant._inference.streams import counts_once, running_e_values
+from calibrant._inference.streams import corrected_e_values, counts_once, running_e_values
 from calibrant._measures.catalogue import Measure
+from calibrant.results._evaluation import Evaluation
 from calibrant.results._verdict import mean_words
+from calibrant.results._window_slices import WindowSlice, WindowSlices
 from calibrant.results._windows import ALARM, Window, Windows
+
+# Start and stop in microseconds since 1970; None for an open side.
+Span = tuple[int | None, int | None]
 
 # Measures that a reader sees unless they were asked for by name.
 N_SHOWN = 3
@@ -40,7 +49,7 @@ N_SHOWN = 3
 def windows_table(
     sums: WindowedSums,
     n_without_time: int,
-    span: tuple[int | None, int | None],
+    span: Span,
     asked: Iterable[str] | None,
     baseline: Any,
     slices: int = 1,
@@ -139,9 +148,9 @@ def _with_corrected_p_values(
     corrected = holm([window.p_value for window in windows])
     first = [] if before is None else [before]
     streams = [*first, *streams]
-    tables = [_bin_sums(stream) if stream.weight > 0 else None for stream in streams]
+    tables = [stream.summary().bins if stream.weight > 0 else None for stream in streams]
     has_floors = all(
-        table is None or _has_evidence(stream, table, grouped)
+        table is None or (not stream.soft and (grouped or counts_once(table)))
         for table, stream in zip(tables, streams, strict=True)
     )
     evidence = running_e_values(tables) if has_floors else [math.nan] * len(tables)
@@ -245,14 +254,9 @@ def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
             f"{clusters}, each counted once. Clusters have no noise floor or p-value: e_value is "
             "the evidence against calibration",
         )
-    if not counts_once(_bin_sums(total)):
+    if not counts_once(total.summary().bins):
         return ("weighted rows have no noise floor or p-value",)
     return ()
-
-
-def _bin_sums(stream: Accumulator) -> BinTable:
-    """The sums of the rows of an accumulator in its ordinary bins."""
-    return stream.summary().bins
 
 
 def _evaluate_window(
@@ -287,9 +291,109 @@ def _evaluate_window(
     return replace(window, mean_predicted=predicted / weight, mean_target=target / weight)
 
 
-def _has_evidence(stream: Accumulator, table: BinTable, grouped: bool) -> bool:
-    """Whether evidence against calibration can be computed from the sums of a window.
+def sliced_table(
+    whole: Windows,
+    sums: WindowedSums,
+    by: str,
+    span: Span,
+    asked: Iterable[str] | None,
+    baseline: Any,
+) -> Windows:
+    """The table of all rows with that of each slice, which are named by the columns `by`.
 
-    Its labels must be hard, and each row must count once, or each cluster if rows are `grouped`.
+    The other arguments are those of `windows_table`. Slices without a window in the span are left
+    out. Each slice is compared with its own baseline: its own windows, or the same slice of another
+    monitor.
     """
-    return not stream.soft and (grouped or counts_once(table))
+    # A number of windows before each is no fixed baseline.
+    fixed = whole.baseline is not None and not isinstance(baseline, Integral)
+    evidence = "e_change" if fixed else "e_value"
+    names = [name for name in sorted(sums.slices) if sums.slices[name].starts(*span)]
+    notes, tables = [], {}
+    for name in names:
+        own = baseline_of_slice(baseline, name) if fixed else baseline
+        asked_of = list(whole.rows[0].values) if asked is None else list(asked)
+        tables[name] = windows_table(sums.slices[name], 0, span, asked_of, own, len(names))
+        tables[name] = replace(tables[name], shown=whole.shown)
+        if fixed and own is None:
+            notes.append(f"{name}: no {evidence}, because the baseline does not have this slice")
+    if isinstance(baseline, Accumulator | Evaluation):
+        notes = [f"slices have no {evidence}, because the baseline has no slices"]
+    left = len(sums.slices) - len(names)
+    if left:
+        notes.append(f"{counted(left, 'slice', '')} without rows in this span")
+    starts, values = _evidence_by_time(tables, evidence)
+    corrected = corrected_e_values(values) if values.size else values
+    rows = [
+        _slice_row(name, tables[name], whole.measure, evidence, starts, corrected[:, j])
+        for j, name in enumerate(tables)
+    ]
+    rows.sort(key=lambda row: (-_or_0(row.e_corrected), -_or_0(row.e_value), row.name))
+    slices = WindowSlices(
+        by=by,
+        measure=whole.measure or next(iter(whole.rows[0].values)),
+        evidence=evidence,
+        rows=tuple(rows),
+        notes=tuple(notes),
+    )
+    if not slices.alarms:
+        return replace(whole, slices=slices)
+    named = ", ".join(row.name for row in slices.alarms[:5])
+    more = f" and {len(slices.alarms) - 5} more" if len(slices.alarms) > 5 else ""
+    note = (
+        f"alarm in {counted(len(slices.alarms), 'slice', '')} by {by}, corrected for the number of "
+        f"slices ({len(rows)}): {named}{more}"
+    )
+    return replace(whole, slices=slices, notes=(*whole.notes, note))
+
+
+def _or_0(value: float) -> float:
+    """The value, and 0 for NaN."""
+    return 0.0 if math.isnan(value) else value
+
+
+def _evidence_by_time(tables: dict[str, Windows], column: str) -> tuple[list[Any], Array]:
+    """The starts of all windows of all slices, and the evidence of each slice by then, (t, k).
+
+    A slice has the evidence 1 before its first window, and that of its last one in others' windows;
+    one without evidence has 1 throughout.
+    """
+    starts = sorted({row.start for table in tables.values() for row in table})
+    values = np.ones((len(starts), len(tables)))
+    for j, table in enumerate(tables.values()):
+        known = {row.start: getattr(row, column) for row in table}
+        last = 1.0
+        for i, start in enumerate(starts):
+            now = known.get(start, math.nan)
+            last = last if math.isnan(now) else now
+            values[i, j] = last
+    return starts, values
+
+
+def _slice_row(
+    name: str,
+    table: Windows,
+    measure: str | None,
+    evidence: str,
+    starts: list[Any],
+    corrected: Array,
+) -> WindowSlice:
+    """The row of one slice: its newest window, and the evidence in all.
+
+    `corrected` is the corrected evidence by each of `starts`, of all slices.
+    """
+    newest = table.latest
+    e_value = getattr(newest, evidence)
+    over = np.flatnonzero(corrected >= ALARM)
+    return WindowSlice(
+        name=name,
+        n=sum(row.n for row in table),
+        start=newest.start,
+        mean_predicted=newest.mean_predicted,
+        mean_target=newest.mean_target,
+        value=newest.values[measure or next(iter(newest.values))],
+        e_value=e_value,
+        e_corrected=math.nan if math.isnan(e_value) else float(corrected[-1]),
+        alarm=starts[over[0]] if over.size else None,
+        windows=table,
+    )

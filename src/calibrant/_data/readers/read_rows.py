@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
 from calibrant._core.progress import RowProgress
-from calibrant._core.typing import Index
+from calibrant._core.typing import Index, Shape
 from calibrant._core.validation import public
 from calibrant._data.answers import as_answers
 from calibrant._data.explain import first_bad_row
@@ -23,7 +23,7 @@ from calibrant._data.readers.confidences import UNANSWERED
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows, files_of, open_reader
 from calibrant._data.readers.vote_rows import counted_labels, votes_by_item
-from calibrant._data.samples import Shape, shape_of
+from calibrant._data.samples import shape_of
 from calibrant._data.vote_table import VoteTable, spread_of
 
 

@@ -82,7 +82,7 @@ def _new_reader(file: File) -> Reader:
     """Make a reader of the class for the file's format, whose module is imported only now."""
     module, name = _READERS[file.format]
     if file.format == "csv" and find_spec("pyarrow") is None:
-        module, name = "csv_plain", "PlainCsvReader"
+        name = "PlainCsvReader"
     return getattr(import_module(f"calibrant._data.readers.{module}"), name)(file)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
+from calibrant._core.grid import cubic_weights
 from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.links import LOG_FLOOR, OVERSHOOT, ROW_SUM_TOLD, clip_to_floor
 from calibrant._engines.protocol import (
@@ -339,7 +340,5 @@ def _deposit(nodes: Array, position: Array, mass: Array) -> None:
     """
     j = np.floor(position).astype(np.intp)
     t = position - j
-    a, b, c = t + 1.0, t - 1.0, t - 2.0
-    parts = (-t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0)
-    for offset, part in enumerate(parts, start=-1):
+    for offset, part in enumerate(cubic_weights(t), start=-1):
         nodes += np.bincount(j + offset, weights=mass * part, minlength=nodes.size)

@@ -13,6 +13,7 @@ from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
 from calibrant._core.typing import Array, Counts
 from calibrant._data.links import sigmoid
 from calibrant._data.samples import Notion, Samples
+from calibrant._data.source import has_raw_logits
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.ordering import level_table
 from calibrant._engines.arrays.passes import (
@@ -99,7 +100,7 @@ def uniform_error(
     None without a compiled kernel, for the classwise notion, and for binary logits. Probabilities
     are clipped to [eps, 1 - eps] before their logits are taken.
     """
-    if kernels().name == "numpy" or notion == "classwise" or _are_logits(samples):
+    if kernels().name == "numpy" or notion == "classwise" or has_raw_logits(samples):
         return None
     from calibrant._engines.arrays.native import uniform_error as integral
 
@@ -135,11 +136,6 @@ def folded(sums: Array) -> UnitGrid:
     return UnitGrid(inside)
 
 
-def _are_logits(samples: Samples) -> bool:
-    """Whether the predictions go to a grid as raw logits: True for logits of a binary problem."""
-    return samples.from_logits and not samples.multiclass
-
-
 def _grid_masses(samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit) -> Masses:
     """Grid masses of the notion's problem (for "classwise", of each class's), (classes, *shape),
     the findings, and how many logits were clipped. `add` adds a block of rows to the masses.
@@ -167,7 +163,7 @@ def _grid_masses_of_problem(
         """
         sums, status = np.zeros(shape), new_status()
         for start, *block in _grid_blocks(samples, notion, spans, status):
-            add(sums, block, _are_logits(samples), status)
+            add(sums, block, has_raw_logits(samples), status)
             raise_bad(status, start)
         return sums, Findings.from_status(status), int(status[N_LOGIT_CLIPPED])
 
@@ -182,7 +178,7 @@ def _grid_blocks(
     """Yield the scalar problem block by block, as `scalar_blocks` does. For a binary problem of
     logits the predictions are these logits (for the confidence, their absolute values).
     """
-    if not _are_logits(samples):
+    if not has_raw_logits(samples):
         yield from scalar_blocks(samples, notion, spans, status)
         return
     for start, stop in spans:

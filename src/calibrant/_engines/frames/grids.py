@@ -11,6 +11,7 @@ from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
 from calibrant._core.typing import Array, Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
+from calibrant._data.source import has_raw_logits
 from calibrant._engines.arrays.smooth import folded, logit_reach
 from calibrant._engines.cells import N_LINEAR
 from calibrant._engines.frames.expressions import clipped, col, exact, floor, number
@@ -62,7 +63,7 @@ def _grid_target(query: Query) -> str:
     logit decides the predicted class, because the rounded sigmoid may be 1/2.
     """
     samples = query.samples
-    of_logits = samples.from_logits and not samples.multiclass
+    of_logits = has_raw_logits(samples)
     return "grid_z" if of_logits and query.notion == "confidence" else "z"
 
 
@@ -74,7 +75,7 @@ def ask_logits(query: Query, spacing: float, eps: float) -> None:
     counted.
     """
     samples = query.samples
-    is_raw = samples.from_logits and not samples.multiclass
+    is_raw = has_raw_logits(samples)
     low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if is_raw else (eps, 1.0 - eps)
     given = col("h" if is_raw else "u")
     inside = col("h_inside") if is_raw else (col("h_inside") / (1.0 - col("h_inside"))).log()

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
+from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid, cubic_weights
 from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
+from calibrant._data.source import has_raw_logits
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.smooth import folded, logit_reach
 from calibrant._engines.protocol import N_LOGIT_CLIPPED, Findings
@@ -26,7 +27,7 @@ class LogitMasses:
     """
 
     def __init__(self, samples: TensorSamples, spacing: float, eps: float, nodes: int) -> None:
-        self.raw = takes_raw_logits(samples)
+        self.raw = has_raw_logits(samples)
         self.spacing, self.eps = spacing, eps
         self.sums = torch.zeros((2, nodes), dtype=torch.float64, device=samples.place)
 
@@ -50,7 +51,7 @@ class UnitMasses:
     """
 
     def __init__(self, samples: TensorSamples, cells: int, *, residual_only: bool) -> None:
-        self.raw = takes_raw_logits(samples)
+        self.raw = has_raw_logits(samples)
         shape = (1 if residual_only else 3, cells + 4)
         self.sums = torch.zeros(shape, dtype=torch.float64, device=samples.place)
 
@@ -63,16 +64,11 @@ class UnitMasses:
         _deposit(self.sums, position, (w * (block.z - u),) if one else (w, w * u, w * block.z))
 
 
-def takes_raw_logits(samples: TensorSamples) -> bool:
-    """Whether the predictions go to a grid as raw logits: True for logits of a binary problem."""
-    return samples.from_logits and not samples.multiclass
-
-
 def grid_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
     """Yield the scalar problem block by block; for a binary problem of logits the predictions are
     these logits.
     """
-    read = logit_blocks if takes_raw_logits(samples) else scalar_blocks
+    read = logit_blocks if has_raw_logits(samples) else scalar_blocks
     return read(samples, notion, tally)
 
 
@@ -165,9 +161,7 @@ def _deposit(nodes: Tensor, position: Tensor, masses: tuple[Tensor, ...]) -> Non
     """
     j = position.floor()
     t = position - j
-    a, b, c = t + 1.0, t - 1.0, t - 2.0
-    parts = (-t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0)
     first = j.long() - 1
-    for offset, part in enumerate(parts):
+    for offset, part in enumerate(cubic_weights(t)):
         for row, mass in zip(nodes, masses, strict=True):
             row.index_add_(0, first + offset, mass * part)

@@ -62,68 +62,26 @@ def _with_truth(
     return draw_with_truth
 
 
+def _weighted(draw: Callable[[np.random.Generator, int], Array]) -> Draw:
+    """Turn a function that draws calibrated predictions into one that also gives heavy weights.
+
+    The largest hundredth of the weights has about an eighth of their total.
+    """
+
+    def draw_with_weights(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
+        """Draw n predictions, and give them as predictions and as the truth, with weights."""
+        predictions = draw(rng, n)
+        return predictions, predictions, np.exp(1.2 * rng.normal(size=n))
+
+    return draw_with_weights
+
+
 # --- binary: predictions u, truth P(y = 1) ---
 
 
 def _uniform_predictions(rng: np.random.Generator, n: int) -> Array:
     """Draw n predictions, (n,), uniform on [0, 1]."""
     return rng.random(n)
-
-
-def _five_values(rng: np.random.Generator, n: int) -> Array:
-    """Draw n predictions, (n,), from five values: 0.1, 0.3, 0.5, 0.7 and 0.9."""
-    return rng.choice([0.1, 0.3, 0.5, 0.7, 0.9], n)
-
-
-def _inner_predictions(rng: np.random.Generator, n: int) -> Array:
-    """Draw n predictions, (n,), uniform on [0.15, 0.85]."""
-    return rng.uniform(0.15, 0.85, n)
-
-
-def _constant_half(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """n predictions of 1/2, and n true probabilities drawn uniformly from [0, 1]."""
-    return np.full(n, 0.5), rng.random(n)
-
-
-def _wavy_truth(u: Array) -> Array:
-    """True probabilities that alternate above and below the predictions u, along a sine wave."""
-    return u + 0.15 * np.sin(4 * np.pi * u)
-
-
-def _half_rare(rng: np.random.Generator, n: int) -> Array:
-    """Draw n predictions, (n,): half are 0.005, the others uniform on [0.1, 0.9]."""
-    return np.where(rng.random(n) < 0.5, 0.005, rng.uniform(0.1, 0.9, n))
-
-
-def _zeros_and_ones(rng: np.random.Generator, n: int) -> Array:
-    """Draw n predictions, (n,), of 0 or 1, which are right every time if the truth equals them."""
-    return rng.integers(0, 2, n).astype(np.float64)
-
-
-def _thin_tails(rng: np.random.Generator, n: int) -> Array:
-    """Draw n predictions, (n,), around 1/2, so that the outermost bins have few rows at any n."""
-    return rng.beta(12, 12, n)
-
-
-def _rare_events(rng: np.random.Generator, n: int) -> Array:
-    """Draw n predictions, (n,), like click rates: nearly half are below 0.01."""
-    return 10 ** rng.uniform(-3.5, -0.3, n)
-
-
-def _heavy_weights(rng: np.random.Generator, n: int) -> Array:
-    """Draw n weights, (n,), whose largest hundredth has about an eighth of the total."""
-    return np.exp(1.2 * rng.normal(size=n))
-
-
-def _weighted_predictions(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
-    """Draw n calibrated predictions, uniform on [0, 1]: predictions, truth and heavy weights."""
-    u = rng.random(n)
-    return u, u, _heavy_weights(rng, n)
-
-
-def _near_one(rng: np.random.Generator, n: int) -> Array:
-    """Draw n predictions, (n,): half are near 0.98, the others uniform on [0.1, 0.9]."""
-    return np.where(rng.random(n) < 0.5, rng.uniform(0.97, 0.99, n), rng.uniform(0.1, 0.9, n))
 
 
 def _in_the_middle(rng: np.random.Generator, n: int) -> Array:
@@ -144,26 +102,48 @@ def _wrong_by_weight(rng: np.random.Generator, n: int) -> tuple[Array, Array, Ar
 
 _BINARY = (
     Population("calibrated: a wide range of predictions", _with_truth(_uniform_predictions)),
-    Population("calibrated: five levels", _with_truth(_five_values)),
-    Population("calibrated: 1/2 for all", _constant_half),
-    Population("calibrated: certain and right", _with_truth(_zeros_and_ones)),
-    Population("calibrated: thin tails", _with_truth(_thin_tails)),
-    Population("calibrated: rare events", _with_truth(_rare_events)),
-    Population("calibrated: heavy weights", _weighted_predictions, weighted=True),
+    Population(
+        "calibrated: five levels",
+        _with_truth(lambda rng, n: rng.choice([0.1, 0.3, 0.5, 0.7, 0.9], n)),
+    ),
+    Population("calibrated: 1/2 for all", lambda rng, n: (np.full(n, 0.5), rng.random(n))),
+    Population(
+        "calibrated: certain and right",
+        _with_truth(lambda rng, n: rng.integers(0, 2, n).astype(np.float64)),
+    ),
+    # The outermost bins have few rows at any n.
+    Population("calibrated: thin tails", _with_truth(lambda rng, n: rng.beta(12, 12, n))),
+    # Like click rates: nearly half are below 0.01.
+    Population(
+        "calibrated: rare events", _with_truth(lambda rng, n: 10 ** rng.uniform(-3.5, -0.3, n))
+    ),
+    Population("calibrated: heavy weights", _weighted(_uniform_predictions), weighted=True),
     Population("overconfident", _with_truth(_uniform_predictions, lambda u: tempered(u, 2.0)), ALL),
     Population("too high by a quarter", _with_truth(_uniform_predictions, lambda u: 0.8 * u), ALL),
     Population("reversed", _with_truth(_uniform_predictions, lambda u: 1 - u), ALL),
     Population(
-        "alternately too high and too low", _with_truth(_inner_predictions, _wavy_truth), ALL
+        "alternately too high and too low",
+        _with_truth(
+            lambda rng, n: rng.uniform(0.15, 0.85, n), lambda u: u + 0.15 * np.sin(4 * np.pi * u)
+        ),
+        ALL,
     ),
     Population(
         "miscalibrated where predictions are below 0.01",
-        _with_truth(_half_rare, lambda u: np.where(u < 0.01, 0.2, u)),
+        _with_truth(
+            lambda rng, n: np.where(rng.random(n) < 0.5, 0.005, rng.uniform(0.1, 0.9, n)),
+            lambda u: np.where(u < 0.01, 0.2, u),
+        ),
         ALL,
     ),
     Population(
         "miscalibrated where predictions are above 0.95",
-        _with_truth(_near_one, lambda u: np.where(u > 0.95, 0.8, u)),
+        _with_truth(
+            lambda rng, n: np.where(
+                rng.random(n) < 0.5, rng.uniform(0.97, 0.99, n), rng.uniform(0.1, 0.9, n)
+            ),
+            lambda u: np.where(u > 0.95, 0.8, u),
+        ),
         ALL,
     ),
     # Half of the wrong ones predict the other class: their confidences are right on average.
@@ -244,11 +224,6 @@ def _small_classes(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     return np.hstack([large, low, high]), np.hstack([large, high, low])
 
 
-def _certain_rows(rng: np.random.Generator, n: int) -> Array:
-    """Draw n rows, (n, 3), of probability 1 for a random class and 0 for the others."""
-    return np.eye(3)[rng.integers(0, 3, n)]
-
-
 def _thin_tailed_rows(rng: np.random.Generator, n: int) -> Array:
     """Draw n rows, (n, 3), with confidences around 3/4: the outermost bins have few rows."""
     return _rows_of_three(
@@ -260,12 +235,6 @@ def _rare_rows(rng: np.random.Generator, n: int) -> Array:
     """Draw n rows, (n, 3), in which two classes are rare: at most 0.1, and at most 0.01."""
     rare = np.stack([10 ** rng.uniform(-2, -1, n), 10 ** rng.uniform(-3, -2, n)], axis=1)
     return np.hstack([1 - rare.sum(axis=1, keepdims=True), rare])
-
-
-def _weighted_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
-    """Draw n calibrated rows, (n, 3): predictions, the equal truth, and heavy weights (n,)."""
-    p = _calibrated_rows(rng, n)
-    return p, p, _heavy_weights(rng, n)
 
 
 def _sure_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
@@ -303,10 +272,13 @@ _MULTICLASS = (
     Population("calibrated: a wide range of confidences", _with_truth(_calibrated_rows)),
     Population("calibrated: four different rows", _with_truth(_four_distinct_rows)),
     Population("calibrated: one row for all", _constant_row),
-    Population("calibrated: certain and right", _with_truth(_certain_rows)),
+    Population(
+        "calibrated: certain and right",
+        _with_truth(lambda rng, n: np.eye(3)[rng.integers(0, 3, n)]),
+    ),
     Population("calibrated: thin tails", _with_truth(_thin_tailed_rows)),
     Population("calibrated: rare classes", _with_truth(_rare_rows)),
-    Population("calibrated: heavy weights", _weighted_rows, weighted=True),
+    Population("calibrated: heavy weights", _weighted(_calibrated_rows), weighted=True),
     Population("overconfident", _with_truth(_calibrated_rows, lambda p: tempered(p, 2.0)), ALL),
     Population("higher confidence, lower accuracy", _reversed_rows, ALL),
     Population("classes below the top swapped", _swapped_rows, _BELOW_TOP),

@@ -25,9 +25,12 @@ from calibrant._research.papers.logit_experiments import (
     convergence,
     curves,
     differences,
+    discontinuities,
+    estimation_errors,
     estimators,
     figure_2,
     figure_2_with_draws,
+    jumps,
     no_level_sets,
     two_point,
     two_point_sample,
@@ -38,7 +41,6 @@ from calibrant._research.papers.logit_figures import (
     draw_figure_2,
     draw_figure_3,
 )
-from calibrant._research.papers.logit_theorems import discontinuities, estimation_errors, jumps
 from calibrant._research.papers.predictions import (
     Predictions,
     read_predictions,

@@ -17,7 +17,6 @@ from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import (
     truthful_claims,
     truthful_language_models,
-    truthful_orders,
     truthful_theory,
 )
 from calibrant._research.papers.folder import Figure, Reproduction, Section, Table, columns_of
@@ -77,7 +76,7 @@ def reproduce(
     fitted_on = _fitted_on(data)
     sections = [
         _theory_section(seed, quick),
-        truthful_orders.section(seed, quick),
+        truthful_theory.section_on_orders(seed, quick),
         truthful_claims.section(pools, data),
         truthful_language_models.section(answers),
         *(
@@ -93,7 +92,7 @@ def reproduce(
         paper="Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction; "
         "first version: Making and Evaluating Calibrated Forecasts, arXiv:2510.06388",
         sections=tuple(sections),
-        errata=(truthful_orders.SOUNDNESS,),
+        errata=(truthful_theory.SOUNDNESS,),
         recipe={
             "seed": seed,
             "quick": quick,
