@@ -45,7 +45,7 @@ def people():
 # What functions give; a report holds most other results.
 MADE = {
     "a report": lambda: cal.report(Y, P, by=WARD, segments={"ward": WARD}),
-    "a report of votes": lambda: cal.report(VOTES, ROWS),
+    "a report of votes": lambda: cal.report(VOTES, ROWS, recalibrate="temperature"),
     "an evaluation": lambda: cal.evaluate(LABELS, ROWS, uncertainty=True, **FEW),
     "values alone": lambda: cal.evaluate(Y, P),
     "bounds": lambda: cal.evaluate(cal.Between(0.8 * P, P), P),
