@@ -51,7 +51,7 @@ MADE = {
     "bounds": lambda: cal.evaluate(cal.Between(0.8 * P, P), P),
     "a comparison": lambda: cal.compare(Y, MODELS, measures=["ece", "lin_ce"], by=WARD, **FEW),
     "many models": lambda: cal.compare(
-        Y, {f"{j}": P ** (1 + j / 9) for j in range(9)}, measures=["ece", "brier"], **FEW
+        Y, {f"{j}": P ** (1 + j / 9) for j in range(9)}, measures=["ece"], **FEW
     ),
     "its ceiling": lambda: cal.compare(VOTES, {"a": ROWS, "b": ROWS[:, ::-1]}, ceiling=True, **FEW),
     "a check": lambda: cal.check(Y, P, at_most={"ece": 0.3}, at_least={"slope": 0.2}),
