@@ -116,7 +116,7 @@ def _spark(table: Any) -> Any:
 
 # A compiler that takes little time, and no proof that Spark's classes, all ten thousand that it
 # loads, are well made.
-_JAVA = (
+JAVA = (
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -125,7 +125,7 @@ _JAVA = (
 )
 
 
-def _looked_in_first() -> str:
+def looked_in_first() -> str:
     """Archives that most classes are in. Java looks for each in one after another, of hundreds."""
     archives = Path(need("pyspark").__file__).parent / "jars"
     kinds = ("spark-catalyst", "scala-library", "spark-core", "scala-reflect", "log4j-core")
@@ -154,8 +154,8 @@ def spark() -> Any:
         SparkSession.builder.master("local[1]")
         .config("spark.default.parallelism", "2")
         .config("spark.sql.leafNodeDefaultParallelism", "2")
-        .config("spark.driver.extraJavaOptions", " ".join(_JAVA))
-        .config("spark.driver.extraClassPath", _looked_in_first())
+        .config("spark.driver.extraJavaOptions", " ".join(JAVA))
+        .config("spark.driver.extraClassPath", looked_in_first())
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "1")

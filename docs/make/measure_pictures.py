@@ -19,6 +19,7 @@ INK, LINE, SOFT = "#1d2b3a", "#c2551e", "#5b7ea6"
 _TRUTH = 0.3
 
 
+@cache
 def pictures() -> dict[str, bytes]:
     """The picture of every measure that has one, as SVG, by its path."""
     import matplotlib as mpl

@@ -141,8 +141,19 @@ def test_maps_of_two_classes_are_those_of_arrays_on_every_engine(engine_name, ki
     same_maps(on_frame(engine_name, kind, y, p, w), in_memory(kind, y, p, w, engine_name))
 
 
-@pytest.mark.parametrize("engine_name", FRAMES)
-@pytest.mark.parametrize("kind", ONE_OF_EACH)
+# Each step towards a map of classes is a query: DuckDB and Polars have every kind, and the engines
+# that take long to plan share them, a softmax with its offset and one without among those of each.
+OF_SLOW = {
+    "dask": ("VectorScaling", "PriorShift", "IsotonicCalibration"),
+    "ibis": ("TemperatureScaling", "PriorShift", "BetaCalibration"),
+    "spark": ("TemperatureScaling", "PriorShift", "BetaCalibration", "IsotonicCalibration"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "engine_name"),
+    [(k, e) for k in ONE_OF_EACH for e in FRAMES if k in OF_SLOW.get(e, ONE_OF_EACH)],
+)
 def test_maps_of_several_classes_are_those_of_arrays_on_every_engine(engine_name, kind):
     y, p, w = CLASSES[OF_CLASSES.index(kind) % len(CLASSES)]
     same_maps(on_frame(engine_name, kind, y, p, w), in_memory(kind, y, p, w, engine_name))

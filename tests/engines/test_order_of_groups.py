@@ -27,7 +27,8 @@ CASES = {
     "clusters": {"y": "y", "groups": "g"},
     "all": {"y": "s", "sample_weight": "w", "groups": "name"},
 }
-# The groups of all engines are sorted in one place: two engines are asked for every case.
+# The groups of all engines are sorted in one place: DuckDB, which gives them in an order that
+# changes, is asked for every case, Polars for the plainest, and every engine for all at once.
 FULLY = ("polars streaming", "duckdb")
 
 
@@ -76,7 +77,8 @@ def compared(engine_name, rows, y, **options):
     return numbers_in(found.to_dict()["differences"])
 
 
-ASKED = [(e, case, f) for e in FULLY for case in CASES for f in (evaluated, compared)]
+ASKED = [("duckdb", case, f) for case in CASES for f in (evaluated, compared)]
+ASKED += [("polars streaming", case, f) for case in ("hard", "all") for f in (evaluated, compared)]
 ASKED += [(e, "all", compared) for e in LAZY if e not in FULLY]
 
 
@@ -84,9 +86,8 @@ ASKED += [(e, "all", compared) for e in LAZY if e not in FULLY]
 def test_a_seed_gives_the_same_limits(engine_name, case, function):
     first = function(engine_name, columns(), **CASES[case])
     assert len(first) >= 15
-    for shuffled in (False, True):
-        again = function(engine_name, columns(shuffled), **CASES[case])
-        np.testing.assert_array_equal(again, first)
+    again = function(engine_name, columns(shuffled=True), **CASES[case])
+    np.testing.assert_array_equal(again, first)
 
 
 @pytest.mark.parametrize("engine_name", FULLY)

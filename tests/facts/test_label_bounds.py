@@ -44,7 +44,7 @@ def value(name, y, p, bins, w):
     return FUNCTIONS[name](y, p, bins=bins, sample_weight=w)
 
 
-def binary_case(seed, n=9):
+def binary_case(seed, n=8):
     rng = np.random.default_rng(seed)
     p = rng.random(n)
     p[0] = 0.5

@@ -255,9 +255,13 @@ def test_each_centre_has_the_intervals_of_its_clinical_summary():
     risk = 1 / (1 + np.exp(2 - 1.2 * x))
     died = (rng.random(900) < 1 / (1 + np.exp(2.3 - x))).astype(int)
     found = cal.centres(died, risk, by=hospital)
+    summaries = {
+        name: cal.clinical_summary(died[hospital == name], risk[hospital == name])
+        for name in range(6)
+    }
     for quantity, columns in found.each.items():
+        assert len(columns["centre"]) == 6
         for row, name in enumerate(columns["centre"]):
-            own = hospital == int(name)
-            alone = cal.clinical_summary(died[own], risk[own])[quantity]
+            alone = summaries[int(name)][quantity]
             ends = [columns[end][row] for end in ("value", "low", "high")]
             assert ends == pytest.approx([alone.value, alone.low, alone.high])

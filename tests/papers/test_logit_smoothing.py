@@ -15,10 +15,12 @@ from calibrant._research.papers import logit_smoothing
 from calibrant._research.papers.folder import Reproduction
 from calibrant._research.papers.logit_experiments import (
     convergence,
+    estimators,
     figure_2,
     figure_2_with_draws,
     true_error,
 )
+from calibrant._research.papers.logit_theorems import discontinuities
 from calibrant._research.papers.predictions import read_predictions
 from needs import need
 
@@ -40,13 +42,18 @@ SECTIONS = (
 
 @pytest.fixture(scope="module")
 def done() -> Reproduction:
-    """With 1 sample of each size in place of 10, as of a million rows one tells as much, and 2,000
-    draws in place of 10,000.
+    """With 1 sample of each size in place of 10, as of a million rows one tells as much, with 2,000
+    draws in place of 10,000, 8 samples for each estimator in place of 20, and 200 random predictors
+    in place of 1,000.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logit_smoothing, "convergence", partial(convergence, n_replications=1))
         few = lambda *given: figure_2_with_draws(*given[:-1], 2000)  # noqa: E731
         patch.setattr(logit_smoothing, "figure_2_with_draws", few)
+        patch.setattr(logit_smoothing, "estimators", lambda seed, _: estimators(seed, 8))
+        patch.setattr(
+            logit_smoothing, "discontinuities", lambda seed, _: discontinuities(seed, 200)
+        )
         return reproduce("logit-smoothing")
 
 

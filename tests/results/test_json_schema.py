@@ -45,13 +45,13 @@ def people():
 # What functions give; a report holds most other results.
 MADE = {
     "a report": lambda: cal.report(Y, P, by=WARD, segments={"ward": WARD}),
-    "a report of votes": lambda: cal.report(VOTES, ROWS),
+    "a report of votes": lambda: cal.report(VOTES, ROWS, recalibrate="temperature"),
     "an evaluation": lambda: cal.evaluate(LABELS, ROWS, uncertainty=True, **FEW),
     "values alone": lambda: cal.evaluate(Y, P),
     "bounds": lambda: cal.evaluate(cal.Between(0.8 * P, P), P),
     "a comparison": lambda: cal.compare(Y, MODELS, measures=["ece", "lin_ce"], by=WARD, **FEW),
     "many models": lambda: cal.compare(
-        Y, {f"{j}": P ** (1 + j / 9) for j in range(9)}, measures=["ece", "brier"], **FEW
+        Y, {f"{j}": P ** (1 + j / 9) for j in range(9)}, measures=["ece"], **FEW
     ),
     "its ceiling": lambda: cal.compare(VOTES, {"a": ROWS, "b": ROWS[:, ::-1]}, ceiling=True, **FEW),
     "a check": lambda: cal.check(Y, P, at_most={"ece": 0.3}, at_least={"slope": 0.2}),

@@ -154,8 +154,8 @@ class TestEveryFigure:
         figure, axes = plt.subplots(2, 3, figsize=(12, 7.5))
         for i, ax in enumerate(axes.flat):
             ax.set_title(f"title {i}")
-        for ax in (axes[0, 1], axes[1, 1]):
-            DRAWN[name](result, ax=ax)
+        # Between two, with a third below or above it.
+        DRAWN[name](result, ax=axes[list(DRAWN).index(name) % 2, 1])
         assert geometry.problems(figure) == []
         assert tuple(figure.get_size_inches()) == pytest.approx((12, 7.5))
 
@@ -166,6 +166,7 @@ def test_in_a_grid_with_a_layout(result, name):
     figure, axes = plt.subplots(2, 3, figsize=(12, 7.5), layout="constrained")
     for ax in axes.flat:
         ax.set_title("a title")
+    for ax in (axes[0, 0], axes[1, 1]):
         DRAWN[name](result, ax=ax)
     assert geometry.problems(figure) == []
 
