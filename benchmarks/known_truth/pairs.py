@@ -67,6 +67,20 @@ def _zigzag(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     return np.stack([u, np.clip(u + gap / 2, 0.0, 1.0)]), q
 
 
+def _few_rows_apart(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """A right predictor, and one that turns one prediction of a hundred over."""
+    q, turned = rng.beta(0.7, 0.7, n), rng.random(n) < 0.01
+    return np.stack([q, np.where(turned, 1 - q, q)]), q
+
+
+def _parted_crowds(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Two crowds at one prediction whose errors cancel; a second model parts them by 0.02."""
+    kind, u = rng.random(n), rng.random(n)
+    sign = np.select([kind < 0.3, kind < 0.6], [1.0, -1.0], 0.0)
+    first = np.where(sign != 0, 0.5, np.where(u < 0.5, 0.5 * u, 0.5 + 0.5 * u))
+    return np.stack([first, first + 0.02 * sign]), first + 0.3 * sign
+
+
 def _two_confused(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Two of six classes are confused in a quarter of the labels; a second model is too steep."""
     h = rng.normal(0.0, 2.0, (n, 6))
@@ -145,6 +159,9 @@ PAIRS: dict[str, dict[str, Population]] = {
     "pairs hard to hold": {
         "2 % sure and half right": _pair(_sure_and_half_right, rows=(1000,)),
         "zigzag": _pair(_zigzag, rows=(2000,)),
+        "1 % of rows turned over": _pair(_few_rows_apart, calibrated=(True, False), rows=(600,)),
+        "crowds parted by 0.02": _pair(_parted_crowds, rows=(1000,)),
+        "slopes 1 and 1.03": _pair(slopes(1.0, 1.03), calibrated=(True, False), rows=(500,)),
     },
     "pairs of classes": {
         "two networks": _pair(_NETWORKS, rows=(10_000,), measures=OF_CLASSES),

@@ -136,7 +136,8 @@ class Differences:
             of their noise.
             """
             n_draws, fine = self.first.many_draws, self._fine_slots(*readings)
-            return GapPair(SlotNoise(self._moments(*readings), n_draws, self.first.seed, fine))
+            noise = SlotNoise(self._moments(*readings), n_draws, self.first.seed, fine)
+            return GapPair(noise, self.first.blocks)
 
         pair = self._once(("pair", readings[0].key, readings[1].key), make)
         # Two tests of whether a predictor is calibrated share the probability of one tail.

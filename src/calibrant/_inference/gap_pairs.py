@@ -29,7 +29,7 @@ from functools import cached_property
 import numpy as np
 
 from calibrant._core.typing import Array, Mask
-from calibrant._inference.blocks import summed
+from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.numbers import QUIET
 from calibrant._inference.row_gaps import RowGaps
 from calibrant._inference.second_moments import SecondMoments, SlotNoise
@@ -57,10 +57,12 @@ class Reading:
 @dataclass(frozen=True, eq=False)
 class GapPair:
     """The gaps of two predictors, and the interval of the difference of their errors. All measures
-    of the same slots share the draws in `noise`.
+    of the same slots share the draws in `noise`. `blocks` are the blocks of rows that vary
+    together; None if each row varies by itself.
     """
 
     noise: SlotNoise
+    blocks: Blocks | None = None
 
     @property
     def moments(self) -> SecondMoments:
@@ -232,8 +234,8 @@ class GapPair:
 
     def _largest_difference(self, readings: Sequence[Reading]) -> float:
         """A bound of the distance of two true errors: the error of gaps as large as predictions are
-        apart and, for rows that do not share their slot, as large as drawn gaps nearby; in the
-        sample where it is largest. It is infinite on different rows.
+        apart and, for rows that do not share their slot, as large as drawn gaps nearby, and the
+        largest that the rows leave for it. It is infinite on different rows.
         """
         if not self.model.same_rows:
             return math.inf
@@ -249,8 +251,9 @@ class GapPair:
             nearby = _largest_nearby(self._of_wide_slots(np.abs(true), j), shared)
             gaps = slots.mean(apart + np.abs(other.z - slots.z)) + free * nearby
             if self.noise.fine is not None:
-                gaps = gaps[:, self.noise.fine.parents[j]]
-            errors = reading.of_population(np.minimum(gaps, 1.0), self.noise.drawn[1][j])
+                slots, gaps = self.noise.fine.slots[j], gaps[:, self.noise.fine.parents[j]]
+            weight = np.broadcast_to(slots.weight, gaps.shape)
+            errors = reading.of_population(np.minimum(gaps, 1.0), weight)
             most = max(most, float(errors.max()) + self._largest_excess(apart, j))
         return most
 
@@ -267,15 +270,16 @@ class GapPair:
 
     def _largest_excess(self, values: Array, j: int) -> float:
         """The largest amount, over draws, by which the mean of values (n, k) in the population may
-        exceed that of the rows; 0 where weights of slots are drawn, which have this noise.
+        exceed that of the rows: few rows in which two predictors differ may be more elsewhere.
         """
-        if self.noise.fine is None:
-            return 0.0
-        rows, blocks = self.moments.slots[j], self.noise.fine.blocks[j]
-        weights = summed(blocks.index, rows.w[:, 0], blocks.size)
-        sums = summed(blocks.index, (rows.w * values)[:, 0], blocks.size)
+        rows = self.moments.slots[j]
+        weights, sums = rows.w.sum(axis=1), (rows.w * values).sum(axis=1)
+        if self.blocks is not None:
+            weights, sums = (
+                summed(self.blocks.index, each, self.blocks.size) for each in (weights, sums)
+            )
         centred = (sums - weights * sums.sum() / weights.sum()) / weights.sum()
-        return float((self.noise.normal(blocks.size, 10) @ centred).max())
+        return float((self.noise.normal(centred.size, 12) @ centred).max())
 
     # --- limits ----------------------------------------------------------------------------------
 
