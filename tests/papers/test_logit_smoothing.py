@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from calibrant._research.papers.logit_theorems import discontinuities
 from scipy.special import expit
 
 import calibrant as cal
@@ -20,7 +21,6 @@ from calibrant._research.papers.logit_experiments import (
     figure_2_with_draws,
     true_error,
 )
-from calibrant._research.papers.logit_theorems import discontinuities
 from calibrant._research.papers.predictions import read_predictions
 from needs import need
 

@@ -53,8 +53,8 @@ SMOOTH_OVER = 0.25
 #   coverage --pairs --world zigzag --world "slopes 1.2 and 0.85" --rows 300 --measures ece
 TREND = 2.0
 # The probability with which slots that are right are taken to be off, beside others that are surely
-# off: by the sum of their gaps, and by its mean and trend. With 0.16 limits hold 2 % of rows that
-# are far off in 80 in place of 90 of 100 samples.
+# off: by the sum of their gaps, and by its mean and trend. Where 2 % of rows are far off, limits
+# hold the difference in 16 of 20 samples with 0.16, in 18 with this.
 #   coverage --pairs --world "2 % sure and half right" --rows 2000 --measures ece smooth_ece
 QUIET = 0.05
 # Wide cells of a measure that is not of bins, of equal weight, in which gaps are estimated: so many
