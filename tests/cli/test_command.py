@@ -21,7 +21,7 @@ from calibrant._cli import demo
 from calibrant._cli.command import VERBS, build_parser
 from calibrant._cli.output import atomic_write
 from calibrant._research.papers import reproduce as papers
-from calibrant._research.papers import truthful, truthful_orders
+from calibrant._research.papers import truthful, truthful_theory
 from calibrant._research.papers.folder import Section
 
 
@@ -88,7 +88,7 @@ def test_audit_of_an_unknown_measure_is_one_sentence():
 def test_reproduce_prints_a_paper(monkeypatch):
     # Of the one pool that wheels have, and without small worlds: tests/papers has all of them.
     monkeypatch.setattr(truthful, "SHIPPED", {"cross": truthful.SHIPPED["cross"]})
-    monkeypatch.setattr(truthful_orders, "section", lambda *_: Section("Orders"))
+    monkeypatch.setattr(truthful_theory, "section_on_orders", lambda *_: Section("Orders"))
     made = cache(papers.reproduce)
     monkeypatch.setattr(papers, "reproduce", lambda paper, progress, **rest: made(paper, **rest))
     done = run("reproduce", "truthful", "--quick")

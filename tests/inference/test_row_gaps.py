@@ -252,11 +252,11 @@ def quiet(y, u):
     return both.may_be_zero(0, 0.0125, rejected=True)[:10]
 
 
-def test_slots_that_are_right_are_taken_to_be_in_nine_of_ten_samples():
-    """Each of two tests calls one of twenty off; some noise is surely off by itself."""
+def test_slots_that_are_right_are_taken_to_be_in_nineteen_of_twenty_samples():
+    """Each of two tests calls one of twenty off at most."""
     found = [quiet(*sure_and_half_right(seed)) for seed in range(400)]
     assert not any(each[9] for each in found)
-    assert 0.885 <= np.mean([each.any() for each in found]) <= 0.955
+    assert 0.93 <= np.mean([each.any() for each in found]) <= 0.97
     assert np.mean([each[:8].sum() for each in found if each.any()]) >= 7.5
 
 

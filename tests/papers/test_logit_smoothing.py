@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calibrant._research.papers.logit_theorems import discontinuities
 from scipy.special import expit
 
 import calibrant as cal
@@ -16,6 +15,7 @@ from calibrant._research.papers import logit_smoothing
 from calibrant._research.papers.folder import Reproduction
 from calibrant._research.papers.logit_experiments import (
     convergence,
+    discontinuities,
     estimators,
     figure_2,
     figure_2_with_draws,

@@ -274,12 +274,12 @@ class GapPair:
         """
         rows = self.moments.slots[j]
         weights, sums = rows.w.sum(axis=1), (rows.w * values).sum(axis=1)
-        if self.blocks is not None:
-            weights, sums = (
-                summed(self.blocks.index, each, self.blocks.size) for each in (weights, sums)
-            )
+        counts = 1.0 if rows.counts is None else rows.counts
+        if self.blocks is not None and self.blocks.clustered:
+            counts, index, size = 1.0, self.blocks.index, self.blocks.size
+            weights, sums = summed(index, weights, size), summed(index, sums, size)
         centred = (sums - weights * sums.sum() / weights.sum()) / weights.sum()
-        return float((self.noise.normal(centred.size, 12) @ centred).max())
+        return float(self.noise.normal(1, 12).max() * np.sqrt((centred**2 / counts).sum()))
 
     # --- limits ----------------------------------------------------------------------------------
 

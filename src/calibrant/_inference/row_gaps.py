@@ -95,9 +95,11 @@ class RowGaps:
         gap = self.moments.stacked("gap")[index] * there
         factor = self.moments.noise_factor[:, : self.moments.size][:, index] * there
         noise: Array = np.einsum("fri,frj->rij", factor, factor, optimize=True)
-        variance = float(np.einsum("rii->", noise)) / max(int(there.sum()), 1)
+        # A ridge makes the covariance invertible, also where neither noise nor gaps are seen.
+        seen = float(np.einsum("rii->", noise)) + float((gap**2).sum())
+        variance = max(seen / max(int(there.sum()), 1), NO_ERROR)
         eye, known = np.eye(index.shape[1]), zero[index] & there
-        noise += eye * np.where(there, JITTER * variance, max(variance, 1e-300))[:, None]
+        noise += eye * np.where(there, JITTER * variance, variance)[:, None]
         if known.any():
             block = np.where(known[:, :, None] & known[:, None], noise, eye)
             weights = np.linalg.solve(block, noise * known[:, :, None])
@@ -299,10 +301,10 @@ class RowGaps:
         gap, parts = observed - known, [*broad, *fitted]
         variances = self._variances(gap, noise)
         numbers = [
-            np.sqrt(size) * self._normal(each.shape[::2], 20 + k)
+            np.sqrt(size) * self.normal(each.shape[::2], 20 + k)
             for k, (size, each) in enumerate(zip(variances, parts, strict=True))
         ]
-        drawn = np.einsum("drj,rij->dri", self._normal(gap.shape, 9), symmetric_root(noise))
+        drawn = np.einsum("drj,rij->dri", self.normal(gap.shape, 9), symmetric_root(noise))
         total = noise
         for size, each, b in zip(variances, parts, numbers, strict=True):
             drawn = drawn + np.einsum("drk,rik->dri", b, each, optimize=True)
@@ -335,7 +337,7 @@ class RowGaps:
         gaps = gaps * ~zero[self.moments.owners == j][parents]
         return np.clip(gaps, -slots.mean_u, 1.0 - slots.mean_u)
 
-    def _normal(self, shape: tuple[int, ...], stream: int) -> Array:
+    def normal(self, shape: tuple[int, ...], stream: int) -> Array:
         """Standard normal numbers, (draws, *shape), from the random stream of this number."""
         drawn = self.noise.normal(int(np.prod(shape)), stream)
         return drawn.reshape(self.noise.n_draws, *shape)
