@@ -322,7 +322,7 @@ def test_limits_in_one_huge_cluster_allow_for_the_distance_of_other_rows():
 
 
 def test_other_rows_leave_a_predictor_the_limits_it_has_alone():
-    """Beside a predictor that may be right, the upper limit is no lower than that of the other: from
+    """Beside a predictor that may be right, the upper limit is at least that of the other. From
     joint draws alone it was lower by 0.02.
     """
     (y, h), (z, g) = outcomes(1000, 5001), outcomes(1000, 6001)
